@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 from inductorscope.cli.watch.files import (
-    NothingToWatch,
     copy_whole,
     debug_folders_in,
     files_of,
-    folder_of_process,
     logs_in,
     newest,
 )
@@ -224,30 +222,6 @@ def test_a_log_that_is_one_half_record_gives_nothing(tmp_path: Path, size: int) 
     source = tmp_path / "a.log"
     source.write_bytes((HEAD.format(second=1, pid=1).encode() + b"\t" + b"x" * size)[:size])
     assert copy_whole(source, tmp_path / "copy.log") == 0
-
-
-def test_a_process_tells_its_folder(tmp_path: Path) -> None:
-    sleeper = [sys.executable, "-c", "print('.', end='', flush=True); input()"]
-    for variables, folder in (
-        ({"TORCH_TRACE": "traces"}, tmp_path / "traces"),
-        ({"TORCH_COMPILE_DEBUG": "1"}, tmp_path / "torch_compile_debug"),
-        ({}, None),
-    ):
-        with subprocess.Popen(
-            sleeper, cwd=tmp_path, env={"PATH": os.environ["PATH"], **variables},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            assert process.stdout is not None
-            assert process.stdin is not None
-            process.stdout.read(1)
-            if folder is None:
-                with pytest.raises(NothingToWatch, match="TORCH_TRACE"):
-                    folder_of_process(process.pid)
-            else:
-                assert folder_of_process(process.pid) == folder
-            process.stdin.close()
-    with pytest.raises(NothingToWatch):
-        folder_of_process(2**22 + 1)
 
 
 def test_the_command_reads_into_the_database(tmp_path: Path, log: bytes) -> None:

@@ -65,10 +65,6 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dynamic: bool | None = None
     mode: str | None = None
     backend: str = "inductor"
-    function: str | None = None
-    """Compile only functions of this name (TORCHDYNAMO_DEBUG_FUNCTION)."""
-    replay_record: bool = False
-    """Record frames for replay (TORCH_COMPILE_REPLAY_RECORD); needs the package dill."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
     """Keys of torch._inductor.config and their values, as Python literals."""
     values: bool = False
@@ -250,8 +246,6 @@ def _check_compiling(spec: CaptureSpec) -> None:
         )
     if spec.backend != "inductor" and spec.mode not in (None, "default"):
         raise SpecError(f"The mode {spec.mode} belongs to inductor, not to {spec.backend}.")
-    if spec.function is not None and not _IDENTIFIER.fullmatch(spec.function):
-        raise SpecError(f"{spec.function!r} is not the name of a function.")
     if len(spec.config) > MOST_ENTRIES:
         raise SpecError(f"There are {len(spec.config)} config keys; the limit is {MOST_ENTRIES}.")
     for key in spec.config:

@@ -73,13 +73,6 @@ class CaptureRequest(Body):
     dynamic: bool | None = None
     mode: Mode | None = None
     backend: str = Field("inductor", pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=200)
-    function: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        max_length=200,
-        description="Compile only functions of this name.",
-    )
-    replay_record: bool = Field(False, description="Record frames for replay.")
     values: bool = Field(False, description="Record what each kernel reads and writes.")
     config: dict[str, OptionText] = Field(
         default_factory=dict, max_length=200, description="Options of torch._inductor.config."

@@ -27,7 +27,7 @@ RECORDING = "inductor.trace."
 """Prefixes of settings that control how a run is recorded."""
 HOW = {
     "name", "seconds", "repeats", "steps_after", "full", "eager", "profile", "values", "source",
-    "record", "measure", "replay_record",
+    "record", "measure",
 }  # fmt: skip
 """Options of a capture that control how a program is recorded."""
 COMMIT = "torch's commit"

@@ -55,10 +55,6 @@ def variables(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> d
     elif reuse_cache:  # compiled kernels may be reused, but code must be generated again
         wanted["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
         wanted["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
-    if spec.function is not None:
-        wanted["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
-    if spec.replay_record:
-        wanted["TORCH_COMPILE_REPLAY_RECORD"] = "1"
     if spec.pretend:  # in place of a GPU on this machine
         wanted["CUDA_VISIBLE_DEVICES"] = ""
     if spec.kind == "built-in":

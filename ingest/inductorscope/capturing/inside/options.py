@@ -9,7 +9,6 @@ options with every release.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import typing
 
 from inductorscope.capturing.inside.untyped import Untyped
@@ -59,8 +58,6 @@ def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
     """
     _check_device(spec)
     _check_backend(spec, trusted)
-    if spec.replay_record and importlib.util.find_spec("dill") is None:
-        raise SpecError("Replay records need the package dill, which is not installed.")
     from torch._inductor import config
 
     values = {

@@ -38,15 +38,8 @@ def capture(
     dynamic: given.Dynamic = None,
     mode: given.Mode = None,
     backend: Annotated[str, typer.Option(help="Back end of torch.compile.")] = "inductor",
-    function: Annotated[
-        str | None, typer.Option(help="Compile only functions of this name.")
-    ] = None,
     values: Annotated[
         bool, typer.Option("--values", help="Record the values each kernel reads and writes.")
-    ] = False,
-    replay_record: Annotated[
-        bool,
-        typer.Option("--replay-record", help="Record frames for replay; needs the package dill."),
     ] = False,
     config: given.Config = None,
     source: Annotated[
@@ -88,8 +81,6 @@ def capture(
         dynamic=dynamic,
         mode=mode.value if mode else None,
         backend=backend,
-        function=function,
-        replay_record=replay_record,
         values=values,
         config=given.pairs(config),
         source=source,

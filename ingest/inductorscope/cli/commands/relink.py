@@ -17,7 +17,6 @@ def relink(
         str | None, typer.Argument(help="Only this run: its id, or its first characters.")
     ] = None,
     data: Data = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Align lines that are not aligned yet, and renew what an older version made.
 
@@ -36,14 +35,13 @@ def relink(
     with reading(data) as (session, settings):
         run = None if run is None else one_run(session, run)
     if run is not None:
-        align_and_print(settings, run, quiet=quiet)
+        align_and_print(settings, run, quiet=False)
         return
     done = relink_all(settings, workers=cores())
     if done is None:
         fail("A worker is already renewing the links.", REFUSED)
-    if not quiet:
-        graphs = plural(done.done, "graph")
-        typer.echo(f"Renewed the links of {graphs}; {done.failed:,} keep their old links.")
-        if done.stories:
-            runs = plural(done.stories, "run")
-            typer.echo(f"Read the logs of {runs} again for the pages about compiling.")
+    graphs = plural(done.done, "graph")
+    typer.echo(f"Renewed the links of {graphs}; {done.failed:,} keep their old links.")
+    if done.stories:
+        runs = plural(done.stories, "run")
+        typer.echo(f"Read the logs of {runs} again for the pages about compiling.")

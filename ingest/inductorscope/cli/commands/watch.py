@@ -14,15 +14,12 @@ from inductorscope.errors import USAGE
 @app.command()
 def watch(
     folder: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written. It "
             "need not exist yet."
         ),
-    ] = None,
-    pid: Annotated[
-        int | None, typer.Option(help="Watch the folder that this running process writes to.")
-    ] = None,
+    ],
     server: Annotated[
         str | None,
         typer.Option(
@@ -37,31 +34,22 @@ def watch(
         float | None,
         typer.Option(min=1.0, help="Stop after this long without a change.", metavar="SECONDS"),
     ] = None,
-    all_logs: Annotated[
-        bool, typer.Option("--all", help="Read all logs of the folder, not just the newest run's.")
-    ] = False,
 ) -> None:
     """Read a folder's newest run while it is being written; its page updates itself.
 
     Prints the page's address. Each check reads the logs, up to their last complete record, and the
     debug folders, and replaces the previous run. Stop with Ctrl-C.
     """
-    from inductorscope.cli.watch.files import folder_of_process
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader
     from inductorscope.jobs.queue.address import address, to_open
 
-    if (folder is None) == (pid is None):
-        fail("Name either a folder or a process (--pid).", USAGE)
-    place = folder if folder is not None else folder_of_process(pid or 0)
-    if place.is_file():
-        fail(f"{place} is a file. Name the folder that contains it.", USAGE)
+    if folder.is_file():
+        fail(f"{folder} is a file. Name the folder that contains it.", USAGE)
     settings = load_settings(data=data)
     base = server or address(settings)
     read, forget = server_reader(server, token) if server else local_reader(settings)
-    watched = Watch(
-        place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
-    )
+    watched = Watch(folder, read, forget, typer.echo, every=every, until_quiet=until_quiet)
     typer.echo(f"{base.rstrip('/')}/watch/{watched.key}")
     if not server and (how := to_open(settings)):
         typer.echo(how)

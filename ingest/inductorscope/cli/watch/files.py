@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from inductorscope.errors import REFUSED, InWords
 from inductorscope.formats.sizes import KIB, MIB
 
 BLOCK = MIB
@@ -23,12 +22,6 @@ _BEGIN = re.compile(rb"[VDIWEC](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})?
 _LOG = re.compile(r"\.log$|_log\.txt$")
 # run_2026_11_21_01_25_55_680737-pid_420
 _DEBUG = re.compile(r"^run_(\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d_\d{6})-pid_\d+$")
-
-
-class NothingToWatch(InWords, ValueError):
-    """The folder or process named writes no logs. The message is for the user."""
-
-    exit_code = REFUSED
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -105,28 +98,6 @@ def newest(logs: list[Output]) -> list[Output]:
             run.append(log)
             earliest = min(earliest, log.began)
     return run[::-1]
-
-
-def folder_of_process(pid: int) -> Path:
-    """Returns the folder that a running process writes its logs to, from its environment."""
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        working = Path(f"/proc/{pid}/cwd").readlink()
-    except OSError as error:
-        raise NothingToWatch(
-            f"Process {pid} cannot be inspected: {error.strerror}. Name the folder that it writes "
-            "to instead."
-        ) from error
-    variables = dict(item.split(b"=", 1) for item in environment if b"=" in item)
-    trace = variables.get(b"TORCH_TRACE")
-    if trace:
-        return working / os.fsdecode(trace)
-    if variables.get(b"TORCH_COMPILE_DEBUG") == b"1":
-        return working / "torch_compile_debug"
-    raise NothingToWatch(
-        f"Process {pid} writes no logs: neither TORCH_TRACE nor TORCH_COMPILE_DEBUG is set in its "
-        "environment. Start it with TORCH_TRACE=folder."
-    )
 
 
 def copy_whole(log: Path, target: Path) -> int:

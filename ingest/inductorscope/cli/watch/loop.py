@@ -51,7 +51,6 @@ class Watch:
     every: float = 2.0
     until_quiet: float | None = None
     """Stops after this many seconds without a change; None: never stops."""
-    all_logs: bool = False
     run: str | None = None
     _run_is_new: bool = False
     """Whether this watch created the run; runs that existed before are never deleted."""
@@ -93,7 +92,7 @@ class Watch:
             return []
         outputs = [*logs_in(self.folder), *debug_folders_in(self.folder)]
         outputs.sort(key=lambda output: output.began)
-        return outputs if self.all_logs else newest(outputs)
+        return newest(outputs)
 
     def _changed(self, logs: list[Output]) -> bool:
         return any(self._seen.get(log.path) != log.size for log in logs)

@@ -62,7 +62,8 @@ def captured_spec(session: Session, run_id: str) -> CaptureSpec:
     options = run.environment.get("options")
     if not isinstance(options, dict):
         raise Refused("The run does not say what was captured", "capture the program again")
-    return from_builtins(options)
+    known = CaptureSpec.__struct_fields__  # an earlier version had more
+    return from_builtins({name: value for name, value in options.items() if name in known})
 
 
 def _write(
