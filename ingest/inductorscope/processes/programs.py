@@ -63,12 +63,9 @@ def needed_variables() -> dict[str, str]:
     }
 
 
-def variables_without_settings() -> dict[str, str]:
-    """Returns the environment of a person's own program: theirs, without our settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-
-
 def variables_for(trusted: bool) -> dict[str, str]:
-    """Returns the environment of a captured program: unchanged if a person at the machine runs
-    it."""
-    return variables_without_settings() if trusted else needed_variables()
+    """Returns the environment of a captured program: if a person at the machine runs it, theirs
+    without our settings."""
+    if not trusted:
+        return needed_variables()
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}

@@ -133,7 +133,9 @@ class Cutter:
         wanted |= collected
         used |= inputs
         piece.numbers |= numbers
-        chance = [node.name for node in collected.values() if _is_random(node)]
+        chance = [
+            node.name for node in collected.values() if any(word in node.op for word in RANDOM)
+        ]
         if chance:
             return Compared(buffer, "", f"it depends on random numbers ({chance[0]})")
         return Compared(buffer, name)
@@ -165,7 +167,8 @@ class Cutter:
                 return f"the FX nodes need {current}, which the kernel does not read"
             if node.kind != "call" or len(collected) >= MOST_NODES:
                 return f"the FX nodes need {current}, which cannot be cut out"
-            if not self.may_be_library and by_library(node.op) and not _makes_nothing_new(node):
+            makes_new = node.op not in VIEWS and node.op != "getitem"
+            if not self.may_be_library and by_library(node.op) and makes_new:
                 return f"the FX nodes need {current}, which a library computes"
             collected[current] = node
             waiting.extend(node.inputs)
@@ -255,11 +258,3 @@ def _as_large(node: FxTextNode, layout: Layout) -> bool:
     """Whether node and buffer have the same number of elements; split reductions do not."""
     counts = numel(node.shape), numel(layout.shape)
     return not all(map(str.isdecimal, counts)) or counts[0] == counts[1]
-
-
-def _is_random(node: FxTextNode) -> bool:
-    return any(word in node.op for word in RANDOM)
-
-
-def _makes_nothing_new(node: FxTextNode) -> bool:
-    return node.op in VIEWS or node.op == "getitem"

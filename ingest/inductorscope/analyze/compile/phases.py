@@ -51,7 +51,8 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         for span in log.spans:
             owned.setdefault(span.owner, []).append(span)
     _times_of_logs(story, logs)
-    waiting = CPP if _compiles_cpp(owned) else TRITON
+    compiles_cpp = any(span.name == "compile_file" for spans in owned.values() for span in spans)
+    waiting = CPP if compiles_cpp else TRITON
     sums: dict[str, _Sum] = {}
     chunks: list[Chunk] = [[]]
     for owner in sorted(owned):
@@ -87,10 +88,6 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
 def work_of(name: str, waiting: str) -> str:
     """The kind of a phase; `waiting` is that of waiting for workers that compile kernels."""
     return waiting if name.startswith("async_compile.wait") else kind_of(name)
-
-
-def _compiles_cpp(owned: dict[int, list[Span]]) -> bool:
-    return any(span.name == "compile_file" for spans in owned.values() for span in spans)
 
 
 def _add(total: _Sum, span: Span) -> None:

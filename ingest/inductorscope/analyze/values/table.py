@@ -78,7 +78,8 @@ def _judge(table: ValueTable) -> None:
     table.kernels = list(dict.fromkeys(row.kernel for row in table.rows if row.kernel != INPUTS))
     table.names_only = bool(table.rows) and all(not row.argument for row in table.rows)
     for index, row in enumerate(table.rows):
-        judged = row.after or (row.before if _is_input(row) else None)
+        is_input = row.kernel == INPUTS or row.argument.startswith(_INPUTS)
+        judged = row.after or (row.before if is_input else None)
         if judged is None:  # before its first launch a buffer has arbitrary content
             continue
         row.bad = bad_kind(judged)
@@ -86,10 +87,6 @@ def _judge(table: ValueTable) -> None:
         if row.bad and table.first_bad is None:
             table.first_bad = index
     table.sentence = _sentence(table)
-
-
-def _is_input(row: ValueRow) -> bool:
-    return row.kernel == INPUTS or row.argument.startswith(_INPUTS)
 
 
 def bad_kind(value: IntermediateValue) -> str:

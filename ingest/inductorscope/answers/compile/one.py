@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.guards import Guards, guards_of
 from inductorscope.analyze.compile.metrics import MetricGroup, group_metrics
-from inductorscope.analyze.compile.model import Compile, Story
+from inductorscope.analyze.compile.model import Compile
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.records import metrics_of
 from inductorscope.answers.compile.list import CompileHead, compile_head
@@ -132,7 +132,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         )
     compile_ = story.compiles[number]
     records, more = _records(run_story, compile_)
-    before = _same_function(story, compile_)
+    before = [other for other in story.compiles[:number] if _same(compile_, other)]
     earlier = before[-1] if before else None
     earlier_artifacts = {
         row.what: row.artifact for row in (_records(run_story, earlier)[0] if earlier else ())
@@ -199,10 +199,6 @@ def _same(compile_: Compile, other: Compile) -> bool:
         and compile_.function == other.function
         and compile_.first_line == other.first_line
     )
-
-
-def _same_function(story: Story, compile_: Compile) -> list[Compile]:
-    return [other for other in story.compiles[: compile_.number] if _same(compile_, other)]
 
 
 def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], bool]:

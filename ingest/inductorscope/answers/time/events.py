@@ -39,8 +39,12 @@ def picked_events(
     places = np.zeros(0, np.int64)
     kept = EventColumns(*(np.zeros(0, kind) for kind in ("f8", "f8", "i4", "i4")))
     for number, begin, count, longest in chunks:
-        full = len(places) >= last
-        if full and wanted is None and (not by_length or _too_short(kept, longest, ascending)):
+        full = len(places) >= last  # then shorter chunks have nothing that sorts before the last
+        if (
+            full
+            and wanted is None
+            and (not by_length or (not ascending and longest <= float(kept.us[-1])))
+        ):
             total += count
             continue
         events = read_chunk(session, profile, number, count)
@@ -65,11 +69,6 @@ def picked_events(
         places[first:last].tolist(), kept.ts.tolist(), kept.us.tolist(), kept.kernel.tolist(),
         kept.lane.tolist(), strict=True,
     )  # fmt: skip
-
-
-def _too_short(kept: EventColumns, longest: float, ascending: bool) -> bool:
-    """Whether a chunk has no event that sorts before the last event kept."""
-    return not ascending and longest <= float(kept.us[-1])
 
 
 def _order(

@@ -155,17 +155,13 @@ def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:
     without first calls."""
     alike = [each for each in profiles if each.rank == profiles[0].rank]
     alike = [each for each in alike if _once(each) < FIRST_CALLS] or alike
-    alike.sort(key=_span_of_step)
+    alike.sort(key=lambda each: _timeline(each).span_us / (each.steps or 1))
     return alike[(len(alike) - 1) // 2] if alike else None
 
 
 def _timeline(profile: ProfileTable) -> Timeline:
     breakdown = profile.facts.breakdown
     return (breakdown.timeline if breakdown is not None else None) or Timeline(0.0, 0.0, [])
-
-
-def _span_of_step(profile: ProfileTable) -> float:
-    return _timeline(profile).span_us / (profile.steps or 1)
 
 
 def _once(profile: ProfileTable) -> float:

@@ -153,7 +153,8 @@ class _Join:
     def __init__(self, trace: ChromeTrace, graphs: list[GraphRead]) -> None:
         self.trace = trace
         self.index = _Index(graphs)
-        self.alone = len(graphs) == 1 and not trace.regions and _is_of_one_module(trace)
+        compiled = bool(trace.kernels) and all(kernel.compiled for kernel in trace.kernels)
+        self.alone = len(graphs) == 1 and not trace.regions and compiled
         """Whether the whole trace is of one module that ran by itself."""
         names: dict[int | None, set[str]] = {}
         for kernel in trace.kernels:
@@ -318,10 +319,6 @@ class _Join:
             unknown = LIBRARY if (item.op or "").startswith("aten::") else None
             kernels.append(unknown if found is None else place.get(id(found)))
         return kernels
-
-
-def _is_of_one_module(trace: ChromeTrace) -> bool:
-    return bool(trace.kernels) and all(kernel.compiled for kernel in trace.kernels)
 
 
 def join_times(

@@ -85,7 +85,8 @@ def _index(session: Session, digest: str) -> None:
         ids = session.scalars(statement, rows).all()
         update = text("UPDATE text_frames SET words = array_to_tsvector(:words) WHERE id = :id")
         for number, (_, _, plain) in zip(ids, pieces, strict=True):
-            session.execute(update, {"id": number, "words": _lexemes(plain)})
+            words = sorted({word.lower()[:LONGEST_WORD] for word in _WORD.findall(plain)})
+            session.execute(update, {"id": number, "words": words})
         return
     # Row by row, with ids chosen here: a statement of several rows would make FTS5 write a separate
     # segment. No other process writes during the transaction.
@@ -167,10 +168,6 @@ def _pieces(content: bytes) -> Iterator[tuple[int, int, str]]:
         plain = b"\n".join(lines[start:end]).decode("utf-8", "replace").replace("\0", " ")
         yield start + 1, end - start, plain
         start = end
-
-
-def _lexemes(plain: str) -> list[str]:
-    return sorted({word.lower()[:LONGEST_WORD] for word in _WORD.findall(plain)})
 
 
 def _is_postgresql(session: Session) -> bool:
