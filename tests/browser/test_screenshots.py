@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.cli.local import read_paths
+from inductorscope.jobs.work.relinking import relink_all
 from inductorscope.settings import Settings
 from inductorscope_server.pages.table import PAGES
 from playwright.sync_api import Browser, expect
@@ -71,6 +72,7 @@ def larger(data: Path, traces: Path) -> Iterator[tuple[Served, dict[str, str]]]:
             traces / "cuda-gpt-train",
         )
     )  # fmt: skip
+    relink_all(Settings(data=data, database_url=""))
     with serve(data, "--workers", "0") as served:
         others = {"story": story, "failed": failed, "other": other}
         yield served, others | parts_of(served, run)
