@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as effort
+from hypothesis.internal.conjecture import providers
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.jobs.queue.engine import prepare
@@ -46,6 +47,10 @@ effort.register_profile(
     "busy", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 effort.load_profile("busy")
+
+# Hypothesis would read the constants of all our modules, in three seconds for each process.
+if "INDUCTORSCOPE_FUZZ_CASES" not in os.environ:
+    vars(providers)["is_local_module_file"] = lambda path: False
 
 # httpx would read the machine's certificates for every request without a client, in up to 60 ms.
 vars(ssl)["create_default_context"] = kept(ssl.create_default_context)

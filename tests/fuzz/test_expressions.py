@@ -13,7 +13,7 @@ from tests.fuzz.expressions import calls, expressions, modules, pumps, work, wri
 from tests.fuzz.growth import STEEP, growth
 
 ASKED = "INDUCTORSCOPE_FUZZ_CASES" in os.environ
-MOST = 40
+MOST = 20
 """Texts for an expression; some have hundreds, which are much alike."""
 SMALL, LARGE = 2_000, 8_000
 CHEAP = 400e-9 * SMALL

@@ -140,8 +140,10 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
 
 @pytest.mark.usefixtures("vectors")
 def test_a_job_benchmarks_a_kernel_of_a_capture(
-    here: Settings, client: JobsClient, fixtures: Path
+    here: Settings, client: JobsClient, fixtures: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # One kernel is compiled with these options; compiling headers first takes longer.
+    monkeypatch.setenv("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS", "0")
     run = read(here, fixtures, "capture")
     job = client.programs.benchmark(asked(run, here))
     factory = sessions(make_engine(here))

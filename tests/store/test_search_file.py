@@ -75,9 +75,9 @@ def assert_around(session: Session, line: int | None) -> None:
 
 
 @pytest.mark.parametrize("shared_engine", ["sqlite"], indirect=True)
-def test_before_and_after_lead_through_the_whole_file(session: Session) -> None:
-    line: int | None = 1
-    seen = 0
+def test_before_and_after_lead_to_the_end_of_the_file(session: Session) -> None:
+    line: int | None = 180_000
+    seen = shown(session, "many.txt", line).first - 1
     while line is not None:
         page = shown(session, "many.txt", line)
         assert page.first == seen + 1  # nothing twice, nothing left out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -52,3 +53,8 @@ def _text(node: LexborNode) -> str:
 def one_line(html: str) -> str:
     """The page as a browser sees it: templates break lines where spaces are."""
     return re.sub(r"[ \n]+", " ", html)
+
+
+def one_of_each(links: Iterable[str]) -> list[str]:
+    """Of links that differ in numbers only, the first: of a page there are hundreds."""
+    return [*{re.sub(r"\d+", "0", link): link for link in sorted(links, reverse=True)}.values()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import pairwise
@@ -66,7 +66,8 @@ def filled(
 def test_pages_of_a_run(filled: Filled, kind: str) -> None:
     client, run_of = filled
     few = FEW if kind == "whole" else 1
-    crawl(client, run_of(kind), few, followed_at_most=0 if kind in OF_OTHERS else few)
+    followed = () if kind in OF_OTHERS else PAGES if kind == "whole" else OF_RUN
+    crawl(client, run_of(kind), few, followed)
 
 
 def test_pages_of_a_run_that_is_being_read(filled: Filled) -> None:
@@ -111,8 +112,8 @@ def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
         assert len(read_html(answer.text).tabs) == len(TABS) - 1, path
 
 
-def crawl(client: TestClient, run: str, few: int = 1, followed_at_most: int = 1) -> None:
-    """Opens all pages of a run, and what they link to."""
+def crawl(client: TestClient, run: str, few: int = 1, follow: Sequence[Page] = OF_RUN) -> None:
+    """Opens all pages of a run, and what they link to of some pages."""
     _json.cache_clear()
     links: dict[str, None] = {}
     opened: set[str] = set()
@@ -126,7 +127,7 @@ def crawl(client: TestClient, run: str, few: int = 1, followed_at_most: int = 1)
     followed: Counter[str] = Counter()
     for link in (link for link in links if link not in opened):
         target = target_of(link.partition("?")[0])
-        if target is not None and followed[target.path] < followed_at_most:
+        if target is not None and target in follow and followed[target.path] < few:
             followed[target.path] += 1
             look(client, target, link)
 

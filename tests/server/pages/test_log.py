@@ -10,6 +10,8 @@ import pytest
 from inductorscope import urls
 from starlette.testclient import TestClient
 
+from tests.support.html import one_of_each
+
 
 @pytest.fixture(scope="module")
 def run(filled: TestClient) -> str:
@@ -61,8 +63,8 @@ def test_the_page_links_to_what_there_is(filled: TestClient, run: str) -> None:
         here = {unescape(link) for link in re.findall(r'href="(/(?!static/)[^"#]*)', text)}
         assert len(here) > 3, asked
         links |= dict.fromkeys(sorted(here)[:80], asked)
-    for link, asked in links.items():
-        assert filled.get(link).status_code in (200, 302), f"{link} of {asked}"
+    for link in one_of_each(links):
+        assert filled.get(link).status_code in (200, 302), f"{link} of {links[link]}"
 
 
 def test_the_run_page_leads_to_the_log(filled: TestClient, run: str) -> None:

@@ -23,7 +23,7 @@ from inductorscope_server.web.app import create_app
 from inductorscope_server.web.pages import Page, check
 from starlette.testclient import TestClient
 
-from tests.support.html import one_line
+from tests.support.html import one_line, one_of_each
 from tests.support.pages import OPENED
 
 Opened = Callable[..., AbstractContextManager[TestClient]]
@@ -84,10 +84,10 @@ def test_addresses_in_pages_lead_somewhere(filled: TestClient, parts: dict[str, 
     for path in (*OPENED, *STATES):
         text = filled.get(path.format(**parts)).text
         links |= dict.fromkeys(re.findall(r'(?:href|src)="(/[^"#]*)"', text)[:60], path)
-    for link, path in links.items():
+    for link in one_of_each(links):
         if not link.startswith("/static/"):  # those are there after a build
             answer = filled.get(link.replace("&amp;", "&"))
-            assert answer.status_code in (200, 302), f"{link} on {path}"
+            assert answer.status_code in (200, 302), f"{link} on {links[link]}"
 
 
 def test_the_navigation_of_a_run_marks_each_of_its_pages(filled: TestClient, run: str) -> None:
