@@ -344,10 +344,6 @@ def api_uploads() -> str:
     return f"{API}/uploads"
 
 
-def api_job(job_id: str) -> str:
-    return f"{API}{job(job_id)}"
-
-
 def api_job_events(job_id: str) -> str:
     return f"{API}{job(job_id)}/events"
 

@@ -117,7 +117,9 @@ def verify(
     instead."""
     run = run_named(session, run)
     written = _NUMBERS.sub(lambda word: NUMBERS[word[0].lower()], sentence)
-    facts = [*_facts_of_run(session, run), *_facts_of_names(session, run, sentence)]
+    pages = (answer(session, run) for answer in (run_page, time_page, compile_page, roofline_page))
+    facts = [fact for page in pages for fact in _facts_of_page(page)]
+    facts += _facts_of_names(session, run, sentence)
     lines = [f"# {link('Verified', base + urls.run(run))}: {code(sentence)}", ""]
     for clause in _CLAUSES.split(written):
         for quantity in quantities(clause):
@@ -166,11 +168,6 @@ def _words(text: str) -> frozenset[str]:
         SYNONYMS.get(word, word) for word in _WORDS.findall(text.lower()) if word not in STOP_WORDS
     )
     return frozenset(word if NAME.match(word) else word.rstrip("s")[:STEM] for word in found)
-
-
-def _facts_of_run(session: Session, run: str) -> Iterator[Fact]:
-    for answer in (run_page, time_page, compile_page, roofline_page):
-        yield from _facts_of_page(answer(session, run))
 
 
 def _facts_of_names(session: Session, run: str, sentence: str) -> Iterator[Fact]:

@@ -285,7 +285,9 @@ class _Made:
         for _, tree in guard_trees(self.run_story):
             for node in tree.nodes:
                 root = _ROOT.search(node.text)
-                if root and node.kind not in ("manager", *AMBIENT) and not _of_torch(node.text):
+                # Torch's: on a global module or function, or on a name that Dynamo made.
+                of_torch = node.text.startswith("___check_obj_id(G[") or "G['__" in node.text
+                if root and node.kind not in ("manager", *AMBIENT) and not of_torch:
                     self.add("guards", f"{node.kind} of {root.group(1)}")
         for compile_ in story.compiles:
             if compile_.cudagraph_skip:
@@ -326,8 +328,3 @@ def _places(nodes: Sequence[FxNodeDraft]) -> list[Place]:
     return [
         (node.stack_file, node.stack_line) for node in nodes if node.stack_file and node.stack_line
     ]
-
-
-def _of_torch(guard: str) -> bool:
-    """Returns whether a guard is on a global module or function, or on a name that Dynamo made."""
-    return guard.startswith("___check_obj_id(G[") or "G['__" in guard

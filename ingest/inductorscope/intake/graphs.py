@@ -175,15 +175,11 @@ def _graph(
     folder: Path, members: list[File], base: Path, *, alone: bool
 ) -> tuple[GraphFolder, list[File]]:
     files: dict[str, Path] = {}
-    for file in sorted(members, key=lambda file: (not _canonical(file), file.path)):
+    usual = ("output_code.", "fx_graph_", "ir_", "inductor_")
+    for file in sorted(members, key=lambda f: (not f.absolute.name.startswith(usual), f.path)):
         files.setdefault(file.role, file.absolute)
     name = _graph_name(folder, files, base, alone=alone)
     return GraphFolder(name, "", _process(folder, base), files), members
-
-
-def _canonical(file: File) -> bool:
-    """Returns whether the file has Inductor's usual name for such files."""
-    return file.absolute.name.startswith(("output_code.", "fx_graph_", "ir_", "inductor_"))
 
 
 def _graph_name(folder: Path, files: dict[str, Path], base: Path, *, alone: bool) -> str:

@@ -150,7 +150,9 @@ class Redactor:
         if text[:1] in "{[":
             return self._json(text)
         done: list[str] = []  # a log's records are lines
-        for is_record, lines in groupby(text.split("\n"), _is_record):
+        for is_record, lines in groupby(
+            text.split("\n"), lambda line: "{" in line[:200] and line.rstrip().endswith("}")
+        ):
             if is_record:
                 done += map(self._json, lines)
             else:
@@ -297,10 +299,6 @@ def _unescaped(written: str) -> str:
         return str(json.loads(f'"{written}"', strict=False))
     except ValueError:
         return written
-
-
-def _is_record(line: str) -> bool:
-    return "{" in line[:200] and line.rstrip().endswith("}")
 
 
 def write_redacted(session: Session, runs: Mapping[Path, Run], redactor: Redactor) -> None:

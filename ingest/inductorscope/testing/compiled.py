@@ -137,7 +137,8 @@ class Compiled:
         with recording(out):
             self._compiled(*args, **kwargs)
         facts = CaptureFacts(name=self.name, model=self.name, state="complete")
-        describe_machine(facts, "cuda" if _on_gpu(args) else "cpu")
+        on_gpu = any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
+        describe_machine(facts, "cuda" if on_gpu else "cpu")
         self._record.write(facts, out)
         facts.sources = sources.keep_sources(out, [])
         facts.write(out)
@@ -172,7 +173,3 @@ class Compiled:
         shown = "".join(f"\n  {line}" for line in lines)
         where = f"Run {self.run}; to see it: inductorscope serve --data {self.data}"
         raise AssertionError(f"{title}{shown}\n{where}")
-
-
-def _on_gpu(args: Sequence[Any]) -> bool:
-    return any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)

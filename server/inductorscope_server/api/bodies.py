@@ -37,7 +37,7 @@ STARTED = openapi.answers(JobStarted, 202)
 def started(job: str) -> Response:
     """Returns the answer to a request that started a job; its header `Location` has the job's
     address."""
-    return as_json(JobStarted(job), 202, {"Location": urls.api_job(job)})
+    return as_json(JobStarted(job), 202, {"Location": urls.api(urls.job(job))})
 
 
 OptionText = Annotated[

@@ -108,7 +108,7 @@ def _routes() -> list[BaseRoute]:
     """Returns the routes of all applications of this process, since making them takes half a
     second."""
     routes = APIRouter(
-        generate_unique_id_function=openapi.operation_id,
+        generate_unique_id_function=lambda route: route.name,
         responses=errors.documented(400, 401, 421, 503),
     )
     turn = [Depends(in_turn, scope="function")]

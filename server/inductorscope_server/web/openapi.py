@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from inductorscope.settings import Settings
 
 from inductorscope_server.web.errors import Documented, ErrorAnswer
@@ -77,11 +76,6 @@ def answers(struct: type[msgspec.Struct], status: int = 200) -> Documented:
 
 def _reference(kind: type) -> dict[str, Any]:
     return {"$ref": SCHEMAS.format(name=kind.__name__)}
-
-
-def operation_id(route: APIRoute) -> str:
-    """Returns the handler's name."""
-    return route.name
 
 
 def install(app: FastAPI, settings: Settings) -> None:

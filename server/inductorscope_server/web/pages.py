@@ -92,10 +92,6 @@ def check(pages: Sequence[Page], templates: Pages) -> None:
                 raise PluginError(f"The page {page.path} of {name} has no template {template}.")
 
 
-def _tabs(page: Page) -> list[params.Depends]:
-    return [Depends(note_tabs)] if page.tab and page.path.startswith(urls.RUN) else []
-
-
 def note_tabs(request: Request, session: Reading) -> None:
     """Notes for the template what the tabs of the run hold."""
     if not Pages.is_partial(request):
@@ -112,6 +108,7 @@ def add_page(routes: APIRouter, page: Page, turn: Sequence[params.Depends]) -> N
     load = page.twin or page.load
 
     shown, returned = Depends(page.load), Depends(load)
+    tabs = [Depends(note_tabs)] if page.tab and page.path.startswith(urls.RUN) else []
 
     def get(request: Request, answer: object = returned) -> Response:
         if wants_markdown(request):
@@ -137,6 +134,6 @@ def add_page(routes: APIRouter, page: Page, turn: Sequence[params.Depends]) -> N
         page.show or show,
         name=f"show_{name}",
         response_model=None,
-        dependencies=[*turn, page.needs, Depends(prepare_analysis), *_tabs(page)],
+        dependencies=[*turn, page.needs, Depends(prepare_analysis), *tabs],
         include_in_schema=False,
     )

@@ -101,7 +101,9 @@ class Guard:
 
     async def _check(self, request: Request) -> Response | None:
         """Returns a response that ends the request, or None to continue."""
-        if self._parts.turns.are_taken(SENDER.get()) and _takes_turn(request.scope["path"]):
+        path = request.scope["path"]
+        takes_turn = not path.startswith(SAME_FOR_ALL) and not STREAMED.fullmatch(path)
+        if takes_turn and self._parts.turns.are_taken(SENDER.get()):
             # Here, since even routing a request costs as much as some answers.
             return await too_many(request)
         _refuse_unreadable(request)
@@ -125,10 +127,6 @@ class Guard:
         if reads and who.may(READ):
             return None
         return _ask_to_log_in(request, settings)
-
-
-def _takes_turn(path: str) -> bool:
-    return not path.startswith(SAME_FOR_ALL) and not STREAMED.fullmatch(path)
 
 
 def _most_bytes(path: str) -> int | None:

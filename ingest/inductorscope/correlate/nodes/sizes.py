@@ -21,7 +21,8 @@ def numel(shape: tuple[str, ...] | None) -> str:
     product = 1
     symbols: list[str] = []
     for size in shape:
-        for factor in _factors(size):
+        for part in size.replace("**", "^").split("*"):
+            factor = part.strip("() ")  # of `8*((s0//2))*s1**2`: `8`, `s0//2`, `s1^2`
             if factor.isdecimal() and len(factor) < 16:
                 product *= int(factor)
                 if product > LARGEST:
@@ -29,8 +30,3 @@ def numel(shape: tuple[str, ...] | None) -> str:
             elif factor:
                 symbols.append(_SYMBOL.sub("s", factor))
     return "*".join([str(product), *sorted(symbols)])
-
-
-def _factors(size: str) -> list[str]:
-    """`8*((s0//2))*s1**2` → `8`, `s0//2`, `s1^2`."""
-    return [factor.strip("() ") for factor in size.replace("**", "^").split("*")]

@@ -103,10 +103,6 @@ def _writes(site: CallSite) -> set[str]:
     }
 
 
-def _computes(node: IrTextNode) -> bool:
-    return not node.kind.startswith(("Extern", "Nop")) and "Template" not in node.detail
-
-
 def _assign(sites: list[CallSite], ir: IrText) -> None:
     members = ir.by_name()
     top = ir.top()
@@ -132,7 +128,7 @@ def _by_buffers(
     chosen: dict[str, int] = {}
     reached = parted = 0
     for node in top:
-        if not _computes(node):
+        if node.kind.startswith(("Extern", "Nop")) or "Template" in node.detail:
             if not node.kind.startswith("Nop") and chosen:
                 parted = reached + 1  # nodes after an extern call are in a later kernel
             continue

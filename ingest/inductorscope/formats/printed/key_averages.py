@@ -100,7 +100,8 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     rule = lines[first].rstrip("\r")
     if not rule.startswith("----") or not _RULE.match(rule) or first + 2 >= len(lines):
         return None
-    headings = _headings(lines[first + 1].rstrip("\r"))
+    # Gaps part them: a heading wider than its column shifts the ones after it.
+    headings = _GAP.split(lines[first + 1].strip())
     if headings[:1] != ["Name"] or "# of Calls" not in headings:
         return None
     table = KeyAverages(line=first + 1)
@@ -118,11 +119,6 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     table.problems.append(Problem(len(lines), "the table is cut short"))
     table.lines = len(lines) - first
     return table
-
-
-def _headings(line: str) -> list[str]:
-    """Splits at gaps: a heading wider than its column shifts the ones after it."""
-    return _GAP.split(line.strip())
 
 
 def _cells(line: str, columns: list[tuple[int, int]]) -> list[str]:

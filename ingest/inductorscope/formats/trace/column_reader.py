@@ -179,7 +179,8 @@ class ColumnReader:
             np.array(kinds, np.int32), ts, us, external, correlation, np.array(shapes, np.int32),
         )  # fmt: skip
         marked = group_number in (OPERATOR, ANNOTATION)
-        marks = set(filter(_is_mark, distinct)) if marked else None
+        # Names of spans that structure the trace.
+        marks = {name for name in distinct if name and name.startswith(_MARKS)} if marked else None
         if not marks:
             self._rows[group_number].add(*columns)
             return True
@@ -324,11 +325,6 @@ class ColumnReader:
             self._process_names.get(process, ""),
             self._thread_names.get((process, thread), "").strip(),
         )
-
-
-def _is_mark(name: str | None) -> bool:
-    """Whether a span of this name structures the trace."""
-    return name is not None and name.startswith(_MARKS)
 
 
 def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:

@@ -86,8 +86,8 @@ def leftovers(settings: Settings, sessions: Sessions) -> dict[str, Callable[[], 
     used = [
         folder
         for parent in (settings.captures, settings.data / "reading")
-        for folder in _folders(parent)
-        if folder.name.startswith(RUN_CODE + READ_FILES)
+        for folder in (parent.iterdir() if parent.is_dir() else ())
+        if folder.is_dir() and folder.name.startswith(RUN_CODE + READ_FILES)
     ]
     with sessions() as session:
         active = set(session.scalars(_ACTIVE))
@@ -129,7 +129,3 @@ def _is_ours(folder: Path) -> bool:
 
 def _is_younger(touched: float, age: timedelta) -> bool:
     return time.time() - touched < age.total_seconds()
-
-
-def _folders(parent: Path) -> list[Path]:
-    return [entry for entry in parent.iterdir() if entry.is_dir()] if parent.is_dir() else []

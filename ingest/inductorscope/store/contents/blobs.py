@@ -43,10 +43,11 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
     if objects is not None:
         contents = (wanted[digest] for digest in fresh)
         objects.put([(each.digest, each.stored_size, each.stored) for each in contents])
+    in_sqlite = session.get_bind().dialect.name == "sqlite"
     for digest in fresh:
         content = wanted[digest]
         in_database = objects is None
-        in_pieces = in_database and not isinstance(content.stored, bytes) and _is_sqlite(session)
+        in_pieces = in_database and in_sqlite and not isinstance(content.stored, bytes)
         frames = None if content.index is None else content.index.pack()
         data = content.data() if in_database and not in_pieces else b""
         session.execute(statement, row_of(Blob, content, frames=frames, data=data))
@@ -57,10 +58,6 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
             rows = [{"blob": digest, "part": part} for part in content.index.parts]
             session.execute(PARTS, rows)
     return set(fresh)
-
-
-def _is_sqlite(session: Session) -> bool:
-    return session.get_bind().dialect.name == "sqlite"
 
 
 def _write_in_pieces(session: Session, content: Content) -> None:

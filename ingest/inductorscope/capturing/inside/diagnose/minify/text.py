@@ -222,14 +222,9 @@ def _names(text: str) -> list[str]:
     )  # fmt: skip
     names = [each.arg for each in forward.args.args[1:]]
     for statement in forward.body:
-        freed = isinstance(statement, ast.Assign) and _is_none(statement.value)
-        if isinstance(statement, ast.Assign) and not freed:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) != "None":
             target = statement.targets[0]
             names.append(target.id if isinstance(target, ast.Name) else "")
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             names.append(statement.target.id)
     return names
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
