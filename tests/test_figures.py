@@ -21,6 +21,7 @@ def test_pages_and_scripts_format_figures_alike(tmp_path: Path) -> None:
         assert texts[:2] == expected[:2], value
         assert value > 1 or texts[2] == expected[2], value  # larger ones are no share
         assert texts[3] == units.bandwidth(value), value
+        assert texts[5] == units.spread([value, 20, 30]), value
 
 
 def test_pages_and_scripts_say_alike_how_long_ago(tmp_path: Path) -> None:

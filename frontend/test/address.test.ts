@@ -75,13 +75,29 @@ test("which pane is compared with its neighbour is part of the link", () => {
   assert.equal(read("?compare=x", STAGES).compared, null);
 });
 
+test("which instance of a region times are of is part of the link", () => {
+  const query = "?panes=post_grad,kernel&instance=3";
+  const address = read(query, STAGES);
+  assert.equal(address.instance, 3);
+  assert.equal(write(address), query);
+  for (const wrong of ["0", "x", "-1", ""])
+    assert.equal(read(`?instance=${wrong}`, STAGES).instance, null);
+});
+
 test("unknown stages are left out, and names with odd characters survive", () => {
   assert.deepEqual(
     read("?panes=nonsense,kernel", STAGES).panes.map((pane) => pane.stage),
     ["kernel"],
   );
   const name = "extern<b>&kernels.mm";
-  const query = write({ panes: [], kernel: name, handle: null, selected: null, compared: null });
+  const query = write({
+    panes: [],
+    kernel: name,
+    handle: null,
+    selected: null,
+    instance: null,
+    compared: null,
+  });
   assert.equal(read(query, STAGES).kernel, name);
 });
 

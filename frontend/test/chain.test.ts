@@ -80,7 +80,15 @@ const kernel = (name: string, first: number, line: number, fx: string[], time: n
   time_source: null,
   call_count: 1,
   calls: [
-    { handle: name === "one" ? 1 : 2, line, permalink: "", fx, time_us: null, measured: false },
+    {
+      handle: name === "one" ? 1 : 2,
+      line,
+      permalink: "",
+      fx,
+      time_us: null,
+      measured: false,
+      instances: [],
+    },
   ],
 });
 const PICTURE = {
@@ -120,7 +128,15 @@ test("of a kernel with several calls only those of the selection are counted", (
     ...one,
     calls: [
       ...one.calls,
-      { handle: 9, line: 905, permalink: "", fx: [], time_us: null, measured: false },
+      {
+        handle: 9,
+        line: 905,
+        permalink: "",
+        fx: [],
+        time_us: null,
+        measured: false,
+        instances: [],
+      },
     ],
   };
   const picture = { ...PICTURE, kernels: [shared, two] };
@@ -134,8 +150,16 @@ test("of a kernel with several calls only those of the selection are counted", (
 
 test("calls that have times of their own count by them", () => {
   const [one, two] = PICTURE.kernels as [Kernel, Kernel];
-  const own = one.calls.map((call) => ({ ...call, time_us: 2.5, measured: true }));
-  const other = { handle: 9, line: 905, permalink: "", fx: [], time_us: 0.5, measured: true };
+  const own = one.calls.map((call) => ({ ...call, time_us: 2.5, measured: true, instances: [] }));
+  const other = {
+    handle: 9,
+    line: 905,
+    permalink: "",
+    fx: [],
+    time_us: 0.5,
+    measured: true,
+    instances: [],
+  };
   const picture = { ...PICTURE, kernels: [{ ...one, calls: [...own, other] }, two] };
   const chain = chainOf(INDEX, picture, INDEX.selectLine("source:/u/model.py", 7));
   const times = chain.steps.at(-1)?.links.map(({ label }) => label);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { instancesOf } from "../src/explorer/kernels/name";
 import type { GraphPicture, Kernel } from "../src/explorer/shapes";
 import { contentOf, slice } from "../src/explorer/state/content";
-import { callOf } from "../src/explorer/state/follow";
+import { callOf, timesOfInstances } from "../src/explorer/state/follow";
 import { LinkIndex } from "../src/explorer/state/links";
 
 const kernel = (name: string, first: number | null): Kernel => ({
@@ -18,7 +18,17 @@ const kernel = (name: string, first: number | null): Kernel => ({
   share: null,
   time_source: null,
   call_count: 1,
-  calls: [{ handle: 1, line: 90, permalink: "abc", fx: [], time_us: null, measured: false }],
+  calls: [
+    {
+      handle: 1,
+      line: 90,
+      permalink: "abc",
+      fx: [],
+      time_us: null,
+      measured: false,
+      instances: [],
+    },
+  ],
 });
 const code = {
   artifact: 1,
@@ -89,7 +99,15 @@ test("slices count lines from one and keep the last", () => {
 
 test("of a library's kernel the call that is looked at is shown, else its first", () => {
   const two = kernel("extern_kernels.mm", null);
-  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [], time_us: null, measured: false });
+  two.calls.push({
+    handle: 4,
+    line: 95,
+    permalink: "def",
+    fx: [],
+    time_us: null,
+    measured: false,
+    instances: [],
+  });
   const pane = { stage: "kernel", file: null, hops: 0 };
   for (const [call, first, last] of [
     [null, 78, 94],
@@ -103,7 +121,15 @@ test("of a library's kernel the call that is looked at is shown, else its first"
 
 test("the call looked at is the chosen one, the one selected, or the first that computes", () => {
   const two = kernel("extern_kernels.mm", null);
-  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [], time_us: null, measured: false });
+  two.calls.push({
+    handle: 4,
+    line: 95,
+    permalink: "def",
+    fx: [],
+    time_us: null,
+    measured: false,
+    instances: [],
+  });
   const index = new LinkIndex({
     engine: "1",
     entities: ["kernel:extern_kernels.mm", "fx:mm", "fx:mm_1"],
@@ -129,4 +155,14 @@ test("a call in a subgraph that is called four times has four instances", () => 
   const inside = { ...kernel("addmm", null), call_count: 4 };
   assert.equal(instancesOf(inside), 4);
   assert.equal(instancesOf(kernel("addmm", null)), 1);
+});
+
+test("an instance's time is that of all calls of its region", () => {
+  const [call] = kernel("addmm", null).calls;
+  assert.ok(call);
+  const of = (...instances: number[]) => ({ ...call, instances });
+  assert.deepEqual(timesOfInstances([of(1, 2, 3), of(10, 20, 30), of(), of(7, 7)]), [11, 22, 33]);
+  assert.deepEqual(timesOfInstances([of(1, 2, 3), of(7, 7)], 2), [7, 7]);
+  assert.deepEqual(timesOfInstances([of()]), []);
+  assert.deepEqual(timesOfInstances([]), []);
 });

@@ -27,6 +27,7 @@ function kernel(name: string, calls: [number, string[]][]): Kernel {
     fx,
     time_us: null,
     measured: false,
+    instances: [],
   }));
   const times = { time_us: 8, share: null, time_source: null, call_count: own.length };
   const rest = { kind: "triton", category: "pointwise", calls: own, ...times };

@@ -56,7 +56,14 @@ const links: Links = {
 function opened(): ExplorerState {
   const state = new ExplorerState(picture, new LinkIndex(links));
   const panes = ["source", "post_grad", "kernel"].map((id) => ({ stage: id, file: null, hops: 0 }));
-  state.restore({ panes, kernel: null, handle: null, selected: null, compared: null });
+  state.restore({
+    panes,
+    kernel: null,
+    handle: null,
+    selected: null,
+    instance: null,
+    compared: null,
+  });
   return state;
 }
 
@@ -93,7 +100,14 @@ test("what is pointed at lights beside the selection and goes with it", () => {
 test("an address that names nothing says so", () => {
   const state = opened();
   const panes = state.panes.map((pane) => ({ ...pane }));
-  state.restore({ panes, kernel: "k9", handle: null, selected: null, compared: null });
+  state.restore({
+    panes,
+    kernel: "k9",
+    handle: null,
+    selected: null,
+    instance: null,
+    compared: null,
+  });
   assert.equal(state.trouble, "This graph has no kernel k9.");
   state.select({ entity: "fx:gone" });
   assert.equal(state.trouble, "Nothing in this graph is linked to fx:gone.");

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 DASH = "—"
@@ -14,6 +15,9 @@ THIN = "\u202f"
 """Narrow no-break space between figure and unit."""
 HEAD, TAIL = 17, 11
 """Characters kept at each end of a name cut in the middle."""
+
+APART = 1.5
+"""Times as long as the shortest that the longest of several is, if they are not alike."""
 
 Figure = int | float | None
 
@@ -55,6 +59,14 @@ def microseconds(value: Figure) -> str:
         return _with(value / 1e6, "s")
     minutes, seconds = divmod(round(size / 1e6), 60)
     return f"{minutes}{THIN}min {seconds}{THIN}s"
+
+
+def spread(times: Sequence[float]) -> str:
+    """Formats the shortest and the longest of several durations; their mean, if they are alike."""
+    least, most = min(times), max(times)
+    if most > APART * least:
+        return f"{microseconds(least)} to {microseconds(most)}"
+    return f"{microseconds(sum(times) / len(times))} each"
 
 
 def signed_microseconds(value: Figure) -> str:

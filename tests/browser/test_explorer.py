@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import axe, check
@@ -296,3 +298,36 @@ def test_a_shared_link_shows_the_same_lines_and_widths(page: Page, zoo: Served) 
     page.goto(address.partition("?")[0])
     Explorer(page)
     expect(page.locator(".pane")).to_have_count(len(before) - 1)
+
+
+def test_one_instance_of_a_region_is_chosen_by_list_key_and_link(
+    page: Page, server: Served, shared: Path
+) -> None:
+    read_paths(
+        Settings(data=server.data, database_url=""), [shared / "regions" / "t214reg"],
+        name="region", tags=[], origin="ingest", progress=lambda *_: None,
+    )  # fmt: skip
+    open_graph(page, server, "region")
+    page.locator("[data-kernel='extern_kernels.addmm']").click()
+    status, picker = page.locator("#status .what"), page.get_by_label("Instance")
+    time = page.locator("[data-kernel='extern_kernels.addmm'] .time")
+    expect(status).to_contain_text("103\u202fms a step")
+    expect(status).to_contain_text("4 instances, 5.89\u202fms to 52.4\u202fms")
+    expect(time).to_have_text("100\u202f%")
+    picker.select_option("3: 5.89\u202fms")
+    expect(status).to_contain_text("5.89\u202fms in instance 3 of 4")
+    expect(time).to_have_text("5.89\u202fms")
+    page.wait_for_url("**instance=3**")
+    page.locator(".kernels").focus()
+    page.keyboard.press("i")
+    page.wait_for_url("**instance=4**")
+    expect(status).to_contain_text("52.4\u202fms in instance 4 of 4")
+    page.reload()
+    Explorer(page)
+    expect(picker).to_have_value("4")
+    expect(status).to_contain_text("52.4\u202fms in instance 4 of 4")
+    assert axe(page) == []
+    page.locator(".kernels").focus()
+    page.keyboard.press("i")
+    expect(picker).to_have_value("0")
+    assert "instance=" not in page.url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import gzip
 import json
 import tarfile
 from collections import defaultdict
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.call_times import LIBRARY, match_calls
+from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.run import read_run
 from inductorscope.store.database.engine import Sessions, sessions
-from inductorscope.store.tables.models import Kernel, KernelCall
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime, LineCost
 from sqlalchemy import Engine, func, select
 
@@ -110,6 +112,32 @@ def test_each_call_has_the_time_that_the_raw_events_sum_to(
         )
         lines = session.scalars(select(LineCost.shared_us).where(LineCost.run_id == run)).all()
         assert sum(lines) == pytest.approx(sum(wanted.values()), rel=1e-6)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("recording", ["t213reg", "t214reg"])
+def test_each_instance_of_a_region_has_its_own_time(
+    factory: Sessions, shared: Path, recording: str
+) -> None:
+    """A region that three profiled steps call four times each."""
+    folder = shared / "regions" / recording
+    with gzip.open(folder / "trace.json.gz") as stream:
+        events = json.load(stream)["traceEvents"]
+    calls = [(each["ts"], each["dur"]) for each in events if each.get("name") == "aten::addmm"]
+    assert len(calls) == 12
+    spent = [us for _, us in sorted(calls)]
+    expected = [sum(spent[place::4]) / 3 for place in range(4)]
+    assert max(expected) > 2 * min(expected)
+    run = read_run(folder, session_factory=factory, origin="ingest").run_id
+    with factory() as session:
+        (slug,) = session.scalars(select(Graph.slug).where(Graph.run_id == run))
+        kernels = {kernel.name: kernel for kernel in explorer(session, run, slug).kernels}
+    (call,) = kernels["extern_kernels.addmm"].calls
+    assert call.instances == pytest.approx(expected)
+    assert call.time_us == pytest.approx(sum(expected))
+    others = [call for name, each in kernels.items() for call in each.calls if "addmm" not in name]
+    assert others
+    assert not any(call.instances for call in others)  # the recording has no time of theirs
 
 
 def test_a_recorded_graphs_library_kernels_belong_to_the_calls_between_their_neighbours(

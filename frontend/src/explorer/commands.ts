@@ -125,6 +125,10 @@ export class Commands {
       key(["["], "[", "previous kernel", () => this.stepKernel(-1)),
       key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
       key([","], ",", "previous call site", () => this.stepCall(-1)),
+      key(["i"], "i", "next instance of a region that is called several times, then all", () => {
+        const { instance, instances } = this.explorer.state;
+        this.explorer.instanceChosen(((instance ?? 0) + 1) % (instances.length + 1) || null);
+      }),
       key(["ArrowRight"], "→", "to the pane on the right", () => this.goPane(1)),
       key(["ArrowLeft"], "←", "to the pane on the left, then to the kernels", () =>
         this.goPane(-1),

@@ -92,7 +92,7 @@ export class Explorer implements RowHost {
     this.showColours(colours.read());
     this.row = new PaneRow(this);
     this.comparison = new Comparison(this);
-    this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
+    this.list = new KernelList(this.part(".side"), this.state, this);
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
     this.status = new StatusLine(this.part(".what"), this.state, (selected) =>
@@ -206,8 +206,9 @@ export class Explorer implements RowHost {
   /** Update list, tabs and chain after the highlighted lines are painted. */
   private follow(): void {
     this.following = false;
-    const { kernel, computing, selected } = this.state;
+    const { kernel, computing, selected, instance } = this.state;
     this.list.show(kernel, new Set(computing.map(({ name }) => name)));
+    this.list.showInstance(instance);
     this.row.showTabs();
     this.chain.show(selected);
     clearTimeout(this.resting);
@@ -371,6 +372,12 @@ export class Explorer implements RowHost {
 
   handleChosen(handle: number | null): void {
     this.state.showCall(handle);
+    this.change(false);
+  }
+
+  /** Show the times of one instance of a region, from 1, or of all. */
+  instanceChosen(instance: number | null): void {
+    this.state.instance = instance;
     this.change(false);
   }
 

@@ -21,6 +21,15 @@ export function microseconds(value: number): string {
   return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`;
 }
 
+const APART = 1.5;
+
+/** The shortest and the longest of several durations; their mean, if they are alike. */
+export function spread(times: readonly number[]): string {
+  const [least, most] = [Math.min(...times), Math.max(...times)];
+  if (most > APART * least) return `${microseconds(least)} to ${microseconds(most)}`;
+  return `${microseconds(times.reduce((sum, us) => sum + us, 0) / times.length)} each`;
+}
+
 /** The unit of time for a whole axis, and its number of microseconds. */
 export function unitOfTime(most: number): { unit: string; size: number } {
   if (most >= 1e6) return { unit: "s", size: 1e6 };

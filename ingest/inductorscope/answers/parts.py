@@ -48,6 +48,8 @@ class GraphRow(GraphName, frozen=True):
     """How many equal graphs the row stands for; its times are of all of them."""
     others: Hidden[list[str]] = []
     """The slugs of the others."""
+    each_us: list[float] = []
+    """The times of equal graphs, the first one's first, if all are known."""
 
 
 class KernelName(msgspec.Struct, frozen=True):

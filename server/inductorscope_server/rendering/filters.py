@@ -27,6 +27,7 @@ from inductorscope.units import (
     signed_microseconds,
     signed_percent,
     size_in_bytes,
+    spread,
     step,
     telling,
 )
@@ -58,6 +59,7 @@ def spans(changes: Sequence[float]) -> list[tuple[float, float]]:
 FILTERS: dict[str, Callable[..., object]] = {
     "us": microseconds,
     "more_us": signed_microseconds,
+    "spread": spread,
     "ms": milliseconds,
     "s": seconds,
     "bytes": size_in_bytes,

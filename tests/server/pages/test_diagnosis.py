@@ -39,6 +39,7 @@ from inductorscope.answers.runs.diagnosis.unread import (
     unread_gradients,
 )
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators
+from inductorscope.answers.runs.instances import once
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
@@ -780,6 +781,10 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
         ("0_inference-0-0", 3, ["1_inference-0-1", "2_inference-0-2"]),
         ("3_inference-1-0", 1, []),
     ]
+    known = [replace(rows[0], time_us=us) for us in (13_500.0, 150.0, 23_400.0)]
+    (row,) = once([known])
+    assert (row.time_us, row.each_us) == (37_050.0, [13_500.0, 150.0, 23_400.0])
+    assert once([[*known, replace(rows[0], time_us=None)]])[0].each_us == []
     found = cause(diagnose(evidence_of(session, run)), "equal blocks")
     assert found.what == "`forward` is compiled 3 times to the same code."
     assert places(found) == ["blocks.py:5 "]

@@ -31,6 +31,8 @@ export interface Address {
   /** Handle of one of its calls; null for all of them. */
   handle: number | null;
   selected: Target | null;
+  /** Which of a region's instances times are of, from 1; null for their sum. */
+  instance: number | null;
   /** Which pane, from 0, is compared with the one to its right. */
   compared: number | null;
 }
@@ -80,6 +82,7 @@ export function read(
     kernel,
     handle,
     selected: readTarget(fields.get("sel"), stages),
+    instance: Number(/^[1-9]\d{0,3}$/.exec(fields.get("instance") ?? "")) || null,
     compared: compared === null ? null : Number(compared) - 1,
   };
 }
@@ -140,6 +143,7 @@ export function write(address: Address): string {
     const { kernel, handle } = address;
     fields.set("kernel", handle === null ? kernel : `${kernel}:${handle}`);
   }
+  if (address.instance !== null) fields.set("instance", String(address.instance));
   if (address.compared !== null) fields.set("compare", String(address.compared + 1));
   const target = address.selected;
   if (target) fields.set("sel", named(target));

@@ -214,7 +214,7 @@ function timeStep(spent: readonly Spent[], { graph_time_us: graphTime }: GraphPi
   const links = spent.map((one) => {
     const { kernel, us } = one;
     const of = graphTime ? `${share(us / graphTime)} · ` : "";
-    const whole = `${one.calls} of ${kernel.calls.length} calls, ${microseconds(kernel.time_us ?? 0)} · `;
+    const whole = `${one.calls.length} of ${kernel.calls.length} calls, ${microseconds(kernel.time_us ?? 0)} · `;
     return {
       label: `${one.estimated ? "≈ " : ""}${microseconds(us)}`,
       place: placeOfKernel(kernel),

@@ -58,7 +58,7 @@ export function callsOfKernel(
 export interface Spent {
   kernel: Kernel;
   us: number;
-  calls: number;
+  calls: readonly KernelCall[];
   estimated: boolean;
 }
 
@@ -73,20 +73,30 @@ export function spentIn(
     if (kernel.time_us === null) return [];
     const some = callsOfKernel(index, limited, kernel, code);
     if (!some.length || some.length === kernel.calls.length) {
-      return [{ kernel, calls: kernel.calls.length, us: kernel.time_us, estimated: false }];
+      return [{ kernel, calls: kernel.calls, us: kernel.time_us, estimated: false }];
     }
-    const calls = some.length;
     if (some.every((call) => call.time_us !== null)) {
       const us = some.reduce((sum, call) => sum + (call.time_us ?? 0), 0);
-      return [{ kernel, calls, us, estimated: !some.every((call) => call.measured) }];
+      return [{ kernel, calls: some, us, estimated: !some.every((call) => call.measured) }];
     }
-    const us = kernel.time_us * (calls / kernel.calls.length);
-    return [{ kernel, calls, us, estimated: true }];
+    const us = kernel.time_us * (some.length / kernel.calls.length);
+    return [{ kernel, calls: some, us, estimated: true }];
   });
 }
 
+/** The times of a region's instances, from the first to the last: of its calls that have `count` of
+ * them, by default the most. Empty if calls were not timed one by one. */
+export function timesOfInstances(
+  calls: readonly KernelCall[],
+  count = calls.reduce((most, { instances }) => Math.max(most, instances.length), 0),
+): number[] {
+  const alike = calls.filter(({ instances }) => instances.length === count);
+  const sumAt = (at: number) => alike.reduce((sum, call) => sum + (call.instances[at] ?? 0), 0);
+  return Array.from({ length: alike.length && count }, (_, at) => sumAt(at));
+}
+
 export function isPart({ kernel, calls }: Spent): boolean {
-  return calls < kernel.calls.length;
+  return calls.length < kernel.calls.length;
 }
 
 /** The current call: the chosen one, or the selected one, or the first that computes the selection;

@@ -16,6 +16,7 @@ import {
   linesOfKernel,
   selectNamed,
   spentIn,
+  timesOfInstances,
 } from "./follow";
 import {
   EVERY_CALL,
@@ -39,6 +40,8 @@ export class ExplorerState {
   kernel: Kernel | null = null;
   /** Handle of the call that kernel panes are limited to; null for every call. */
   handle: number | null = null;
+  /** The instance of a region that times are of, from 1; null for all of them. */
+  instance: number | null = null;
   target: Target | null = null;
   selected: Selected | null = null;
   /** The kernels that compute the selection; none if a kernel itself is selected. */
@@ -49,10 +52,15 @@ export class ExplorerState {
   /** Why an address or a key has nothing to show. */
   trouble: string | null = null;
 
+  /** The times of the instances that can be chosen. */
+  readonly instances: readonly number[];
+
   constructor(
     readonly picture: GraphPicture,
     readonly index: LinkIndex,
-  ) {}
+  ) {
+    this.instances = timesOfInstances(picture.kernels.flatMap(({ calls }) => calls));
+  }
 
   // --- the address of the page -------------------------------------------------------------------
 
@@ -62,6 +70,7 @@ export class ExplorerState {
     const named = kernelNamed(this.picture, address.kernel);
     this.kernel = named;
     this.handle = named ? address.handle : null;
+    this.instance = (address.instance ?? 0) > this.instances.length ? null : address.instance;
     this.hovered = null;
     this.select(address.selected);
     const { kernels } = this.picture;
@@ -70,8 +79,9 @@ export class ExplorerState {
   }
 
   address(compared: number | null): Address {
-    const { panes, handle, target } = this;
-    return { panes, kernel: this.kernel?.name ?? null, handle, selected: target, compared };
+    const { panes, handle, target, instance } = this;
+    const kernel = this.kernel?.name ?? null;
+    return { panes, kernel, handle, selected: target, instance, compared };
   }
 
   // --- panes -------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 // The list of kernels by time: a listbox with arrow keys.
 
 import { bar, make } from "../../shared/elements";
-import { count, microseconds, share } from "../../shared/figures";
+import { count, microseconds, share, spread } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import { kindOf, kindsOf } from "../kernels/kinds";
 import { instancesOf, kernelName } from "../kernels/name";
-import type { GraphPicture, Kernel } from "../shapes";
+import type { Kernel } from "../shapes";
+import { timesOfInstances } from "../state/follow";
+import type { ExplorerState } from "../state/state";
 
 /** Kernels in one chunk of the list. The browser skips chunks that are not visible. */
 const PIECE = 40;
@@ -16,14 +18,31 @@ const HIGH = 36;
 function aboutOf(kernel: Kernel): string {
   const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
   const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
-  if (instancesOf(kernel) > 1)
-    about.push(`in a subgraph that is called ${instancesOf(kernel)} times`);
+  const times = timesOfInstances(kernel.calls);
+  if (instancesOf(kernel) > 1) {
+    const each = times.length ? `, ${spread(times)}` : "";
+    about.push(`in a subgraph that is called ${instancesOf(kernel)} times${each}`);
+  }
   if (kernel.time_us !== null) {
     const part = kernel.share === null ? "" : `, ${share(kernel.share)} of this graph`;
     about.push(`${microseconds(kernel.time_us)} a step${part}`);
   }
   if (kernel.time_source) about.push(kernel.time_source);
   return about.join("\n");
+}
+
+export interface KernelListHost {
+  chooseKernel(kernel: Kernel): void;
+  instanceChosen(instance: number | null): void;
+}
+
+/** `instance`: the chosen one of `count`; null for all of them. */
+function figureOf(kernel: Kernel, instance: number | null = null, count = 0): string {
+  const { share: part, time_us } = kernel;
+  if (instance === null)
+    return part !== null ? share(part) : time_us !== null ? microseconds(time_us) : "";
+  const us = timesOfInstances(kernel.calls, count)[instance - 1];
+  return us === undefined ? "—" : microseconds(us);
 }
 
 export class KernelList {
@@ -36,14 +55,18 @@ export class KernelList {
   private readonly pieces: { element: HTMLElement; kernels: readonly Kernel[] }[] = [];
   private chosen: string | null = null;
   private matched: ReadonlySet<string> = new Set();
-  private readonly choose: (kernel: Kernel) => void;
+  private readonly instances: HTMLSelectElement;
+  private instance: number | null = null;
 
-  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
+  constructor(
+    side: HTMLElement,
+    private readonly state: ExplorerState,
+    private readonly host: KernelListHost,
+  ) {
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
-    this.kernels = picture.kernels;
-    this.choose = choose;
+    this.kernels = state.picture.kernels;
     const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
     this.fill(most);
     const heading = side.querySelector(".kernel-heading");
@@ -52,6 +75,15 @@ export class KernelList {
     for (const { kind, kernels } of kindsOf(this.kernels)) {
       this.kinds.append(make("option", { value: kind }, `${categoryTitle(kind)} (${kernels})`));
     }
+    const { instances: times } = state;
+    this.instances = side.querySelector(".instances select") as HTMLSelectElement;
+    (this.instances.parentElement as HTMLElement).hidden = times.length === 0;
+    const single = times.map((us, at) => `${at + 1}: ${microseconds(us)}`);
+    for (const [at, words] of [`all ${times.length}: ${spread(times)}`, ...single].entries())
+      this.instances.append(make("option", { value: String(at) }, words));
+    this.instances.addEventListener("change", () =>
+      host.instanceChosen(Number(this.instances.value) || null),
+    );
     this.filter.addEventListener("input", () => this.narrow());
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
@@ -69,9 +101,6 @@ export class KernelList {
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
-    const time = kernel.share === null ? kernel.time_us : null;
-    const figure =
-      kernel.share !== null ? share(kernel.share) : time !== null ? microseconds(time) : "";
     const name = kernelName(kernel);
     const instances = instancesOf(kernel);
     if (instances > 1)
@@ -86,10 +115,10 @@ export class KernelList {
         title: aboutOf(kernel),
       },
       name,
-      make("span", { class: "time num" }, figure),
+      make("span", { class: "time num" }, figureOf(kernel)),
       most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.category)) : null,
     );
-    option.addEventListener("click", () => this.choose(kernel));
+    option.addEventListener("click", () => this.host.chooseKernel(kernel));
     this.options.set(kernel.name, option);
     return option;
   }
@@ -139,7 +168,7 @@ export class KernelList {
     const shown = this.visible();
     const at = shown.findIndex((kernel) => kernel.name === this.chosen);
     const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
-    if (next) this.choose(next);
+    if (next) this.host.chooseKernel(next);
   }
 
   show(kernel: Kernel | null, matched: ReadonlySet<string>): void {
@@ -161,6 +190,16 @@ export class KernelList {
     option?.setAttribute("aria-selected", "true");
     option?.scrollIntoView({ block: "nearest" });
     if (option) this.list.setAttribute("aria-activedescendant", option.id);
+  }
+
+  showInstance(instance: number | null): void {
+    if (instance === this.instance) return;
+    this.instance = instance;
+    this.instances.value = String(instance ?? 0);
+    for (const kernel of this.kernels) {
+      const time = this.options.get(kernel.name)?.querySelector(".time");
+      if (time) time.textContent = figureOf(kernel, instance, this.state.instances.length);
+    }
   }
 
   focus(): void {

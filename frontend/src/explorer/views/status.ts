@@ -1,11 +1,11 @@
 // The status line: the selection, how it is known, and its cost.
 
 import { make } from "../../shared/elements";
-import { count, microseconds, share } from "../../shared/figures";
+import { count, microseconds, share, spread } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
 import { instancesOf } from "../kernels/name";
 import { type Certainty, ofSelection } from "../state/certainty";
-import { isPart, type Spent, spentIn } from "../state/follow";
+import { isPart, type Spent, spentIn, timesOfInstances } from "../state/follow";
 import type { Selected } from "../state/links";
 import type { ExplorerState } from "../state/state";
 import { placeName } from "../state/summary";
@@ -37,27 +37,34 @@ function chipOf(facts: Facts): Node[] {
   return [make("button", { type: "button", class: `chip how ${least.tone}`, title }, label)];
 }
 
-function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
+function timeOf(spent: readonly Spent[], state: ExplorerState): Node[] {
   if (!spent.length) return [];
-  const total = spent.reduce((sum, { us }) => sum + us, 0);
+  const { instance, instances, picture } = state;
+  const calls = spent.flatMap((one) => one.calls);
+  const each = timesOfInstances(calls, instances.length);
+  const chosen = each[(instance ?? 0) - 1];
+  const total = chosen ?? spent.reduce((sum, { us }) => sum + us, 0);
   const inPart = spent.filter(isPart);
   const estimated = spent.some((one) => one.estimated);
   const parts: (Node | string)[] = [
     make("b", {}, `${estimated ? "≈ " : ""}${microseconds(total)}`),
-    " a step",
+    chosen === undefined ? " a step" : ` in instance ${instance} of ${each.length}`,
   ];
-  if (graphTime) parts.push(` · ${share(total / graphTime)} of this graph`);
+  const whole = picture.graph_time_us;
+  if (whole) parts.push(` · ${share(total / whole)} of this graph`);
   const [times, ...others] = new Set(spent.map(({ kernel }) => instancesOf(kernel)));
-  if (times && times > 1 && !others.length) {
-    parts.push(` · ${times} instances, ${microseconds(total / times)} each on average`);
+  if (chosen === undefined && times && times > 1 && !others.length) {
+    const average = `${microseconds(total / times)} each on average`;
+    parts.push(` · ${times} instances, ${each.length ? spread(each) : average}`);
   }
   const [one] = inPart;
-  if (one && spent.length === 1) parts.push(` · ${one.calls} of ${one.kernel.calls.length} calls`);
+  if (one && spent.length === 1)
+    parts.push(` · ${one.calls.length} of ${one.kernel.calls.length} calls`);
   const title = [
     "Time of the kernels that compute the selection, including everything else that they compute.",
     ...inPart.map(
       ({ kernel, calls, estimated }) =>
-        `${calls} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
+        `${calls.length} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
         `${microseconds(kernel.time_us ?? 0)}: ` +
         (estimated
           ? "counted as if all its calls took equally long."
@@ -69,7 +76,7 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   return [span];
 }
 
-function partsOf(facts: Facts, graphTime: number | null): Node[] {
+function partsOf(facts: Facts, state: ExplorerState): Node[] {
   const words = facts.preview
     ? "What the pointer is on. Click or Enter keeps it."
     : "Kept until you select another line or press Esc.";
@@ -90,7 +97,7 @@ function partsOf(facts: Facts, graphTime: number | null): Node[] {
     kernels ? count(kernels, "kernel") : "",
   ].filter(Boolean);
   parts.push(make("span", {}, linked.join(" in ") || "nothing is linked to this line"));
-  parts.push(...chipOf(facts), ...timeOf(facts.spent, graphTime));
+  parts.push(...chipOf(facts), ...timeOf(facts.spent, state));
   if (facts.elsewhere) parts.push(facts.elsewhere);
   return parts;
 }
@@ -104,9 +111,9 @@ export class StatusLine {
 
   /** Describe what is pointed at, or else the selection. */
   show(): void {
-    const { hovered, selected, trouble, picture } = this.state;
+    const { hovered, selected, trouble } = this.state;
     const shown = hovered ?? selected;
-    if (shown) this.root.replaceChildren(...partsOf(this.facts(shown), picture.graph_time_us));
+    if (shown) this.root.replaceChildren(...partsOf(this.facts(shown), this.state));
     else this.say(trouble ?? "Point at a line to see what it became. Click or Enter keeps it.");
   }
 

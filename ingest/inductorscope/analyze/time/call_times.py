@@ -8,7 +8,7 @@ them.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
@@ -34,6 +34,9 @@ class CallTime(msgspec.Struct, frozen=True):
     median_us: float | None = None
     p10_us: float | None = None
     p90_us: float | None = None
+    instances: list[float] | None = None
+    """Its mean time in a step in each place at which a run makes it, in order, if its subgraph is
+    called several times; they sum to `time_us`."""
 
 
 class Match(msgspec.Struct):
@@ -112,12 +115,17 @@ def _match_gap(
 class _Measured(msgspec.Struct):
     """The measurements of one call."""
 
-    samples: list[Floats] = msgspec.field(default_factory=list)
+    samples: dict[int, list[Floats]] = msgspec.field(default_factory=dict)
+    """By the call's place among all that a run makes."""
     shared_us: float = 0.0
 
     @property
     def us(self) -> float:
-        return float(sum(sample.sum() for sample in self.samples)) + self.shared_us
+        return sum(map(_sum, self.samples.values())) + self.shared_us
+
+
+def _sum(samples: Sequence[Floats]) -> float:
+    return float(sum(sample.sum() for sample in samples))
 
 
 def call_times(
@@ -140,13 +148,15 @@ def call_times(
     for order, kernels in orders:
         match = match_calls(made, kernels, library)
         for at, places in match.of_call.items():
-            measured[wrapper[at]].samples.append(order.us[:, places].sum(axis=1))
+            samples = measured[wrapper[at]].samples.setdefault(at, [])
+            samples.append(order.us[:, places].sum(axis=1))
         for sharing, places in match.shared:
             each = float(order.us[:, places].sum()) / len(sharing)
             for at in sharing:
                 measured[wrapper[at]].shared_us += each
     calls_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for call in dict.fromkeys(wrapper):
+    made_of = Counter(wrapper)
+    for call in made_of:
         calls_of[call[0]].append(call)
     times: dict[tuple[int, int], CallTime] = {}
     for kernel, calls in calls_of.items():
@@ -156,7 +166,7 @@ def call_times(
         without = [call for call in calls if call not in known]
         if known and not without and rest / whole <= NEGLIGIBLE:
             rest = 0.0
-        times |= _times_of(calls, known, max(0.0, rest), steps)
+        times |= _times_of(calls, known, max(0.0, rest), steps, made_of)
     return times
 
 
@@ -165,9 +175,11 @@ def _times_of(
     known: Mapping[tuple[int, int], _Measured],
     rest: float,
     steps: int,
+    made: Mapping[tuple[int, int], int],
 ) -> dict[tuple[int, int], CallTime]:
     """Returns the times of one kernel's calls. `rest`: time of the kernel that no call explains; it
-    is divided equally among the calls without a time of their own, or among all."""
+    is divided equally among the calls without a time of their own, or among all. `made`: how often
+    a run makes each call."""
     without = [call for call in calls if call not in known] or calls
     each = rest / len(without)
     times: dict[tuple[int, int], CallTime] = {}
@@ -178,7 +190,9 @@ def _times_of(
             if us:
                 times[call] = CallTime(us / steps, SHARED)
             continue
-        samples = np.concatenate(own.samples)
+        samples = np.concatenate([each for place in own.samples.values() for each in place])
         p10, median, p90 = np.percentile(samples, (10, 50, 90)).tolist()
-        times[call] = CallTime(us / steps, MEASURED, len(samples), median, p10, p90)
+        each_place = [_sum(own.samples[place]) / steps for place in sorted(own.samples)]
+        instances = each_place if len(each_place) == made[call] > 1 else None
+        times[call] = CallTime(us / steps, MEASURED, len(samples), median, p10, p90, instances)
     return times

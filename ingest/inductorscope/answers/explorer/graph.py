@@ -27,7 +27,7 @@ from inductorscope.answers.parts import (
 )
 from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
-from inductorscope.fields import Hidden, Prose, view
+from inductorscope.fields import Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
@@ -81,6 +81,9 @@ class CallSite(msgspec.Struct, frozen=True):
     measured: bool
     """Whether that time was measured. Otherwise it is an equal part of the time of several
     calls."""
+    instances: list[Microseconds]
+    """The time in each instance of the region around it, if those are known; they sum to
+    `time_us`."""
 
 
 class ExplorerKernel(msgspec.Struct, frozen=True):
@@ -316,14 +319,16 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
             KernelCall.number,
             CallTime.time_us,
             CallTime.known,
+            CallTime.instances,
         )
         .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
         .where(KernelCall.graph_id == graph.id)
         .order_by(KernelCall.line, KernelCall.id)
     )
-    for kernel, handle, line, permalink, number, time_us, known in session.execute(sites):
+    for kernel, handle, line, link, number, time_us, known, each in session.execute(sites):
         nodes = texts[number][1]
-        calls[kernel].append(CallSite(handle, line, permalink, nodes, time_us, known == MEASURED))
+        site = CallSite(handle, line, link, nodes, time_us, known == MEASURED, each or [])
+        calls[kernel].append(site)
     rows = session.execute(
         select(
             Kernel.id,

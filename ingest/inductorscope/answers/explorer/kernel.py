@@ -44,7 +44,7 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
-from inductorscope.fields import Bytes, Hidden, Prose, view
+from inductorscope.fields import Bytes, Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
@@ -77,6 +77,8 @@ class KernelCallTime(msgspec.Struct, frozen=True):
     median_us: float | None
     p10_us: float | None
     p90_us: float | None
+    instances: list[Microseconds] | None
+    """The time in each instance of the region around it, if they are known."""
 
 
 class KernelCallRow(msgspec.Struct, frozen=True):

@@ -46,6 +46,7 @@ def once(groups: list[list[GraphRow]]) -> list[GraphRow]:
                 share=sum(shares) if shares else None,
                 instances=1 + len(others),
                 others=[row.slug for row in others],
+                each_us=times if len(times) == len(others) + 1 > 1 else [],
             )
         )
     return rows

@@ -100,6 +100,8 @@ class CallTime(Base):
     median_us: Mapped[float | None]
     p10_us: Mapped[float | None]
     p90_us: Mapped[float | None]
+    instances: Mapped[list[Any] | None]
+    """Means of its places in a run, if its subgraph is called several times."""
 
 
 class LineCost(Numbered):
