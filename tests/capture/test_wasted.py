@@ -79,6 +79,12 @@ def test_gradients_that_no_optimizer_reads(teacher: Any, monkeypatch: pytest.Mon
     assert unread_gradients() == {}
     living[-2:] = [torch.optim.SGD([each.detach().clone() for each in student.parameters()])]
     assert unread_gradients() == {}  # it may copy the gradients to tensors of its own
+    living[-1:] = [torch.optim.SGD([torch.zeros(8, requires_grad=True)])]
+    read = unread_gradients()  # inputs, which are no copies of parameters
+    assert read == {"Teacher.layer": pytest.approx(12 / 24), "Linear": pytest.approx(4 / 24)}
+    student.half()
+    student(torch.ones(2, 3).half()).sum().backward()
+    assert unread_gradients() == {}  # its tensors may be parts of copies in float32
 
 
 def test_what_is_given_to_torch_compile_is_described(teacher: Any) -> None:

@@ -166,6 +166,28 @@ def test_values_that_are_read_are_counted_once_with_the_gaps_around_them() -> No
     assert timeline(*SMALL).synchronising is None
 
 
+def test_what_lies_between_two_reads_of_a_loop_belongs_to_them() -> None:
+    def idle(apart: float) -> float:
+        reads = [
+            part
+            for number in range(4)
+            for start in (1_000 + apart * number,)
+            for part in (
+                event("aten::item", "cpu_op", start, 40),
+                event("cudaStreamSynchronize", "cuda_runtime", start + 8, 30),
+                *launch("k", start + 50, start + 55, 3, 100 + number),
+                *launch("k", start + 70, start + 75, 3, 200 + number),
+            )
+        ]
+        found = timeline(*SMALL, *reads).synchronising
+        assert found is not None
+        return found.us
+
+    before = 1_055 - 198
+    assert idle(apart=200) == pytest.approx(before + 3 * (200 - 6))
+    assert idle(apart=2_000) == pytest.approx(before + 3 * (2_000 - 23))
+
+
 def test_gaps_in_which_memory_is_taken_from_the_driver_are_named() -> None:
     def first(name: str, us: float) -> tuple[str, str]:
         calls = [event(name, "cuda_runtime", 250 + 200 * at, us) for at in range(4)]

@@ -253,7 +253,7 @@ def test_operators_that_run_object_by_object_are_counted(
     session: Session, runs: dict[str, str]
 ) -> None:
     found = cause(diagnose(evidence_of(session, runs["objects"])), "not compiled")
-    assert "`aten::exp` runs 200 times in each step: if a loop" in found.fix
+    assert "`aten::exp` runs 200 times in each step: compile the loop" in found.fix
 
 
 def test_a_loop_that_launches_for_object_after_object_comes_before_cuda_graphs(
@@ -261,7 +261,7 @@ def test_a_loop_that_launches_for_object_after_object_comes_before_cuda_graphs(
 ) -> None:
     first = diagnose(evidence_of(session, runs["looped"])).causes[0]
     assert first.what.startswith("The device is idle for")
-    assert "`aten::exp` runs 200 times in each step: if a loop" in first.fix
+    assert "`aten::exp` runs 200 times in each step: compile the loop" in first.fix
     assert (first.known, first.change) == ("at most", None)
 
 

@@ -103,10 +103,10 @@ def _living(kind: type[T]) -> Iterator[T]:
 
 def unread_gradients() -> dict[str, float]:
     """Returns modules with gradients that no optimizer reads, by the names that the program gives
-    them, with their share of all gradients. Empty if an optimizer updates tensors of its own, such
-    as copies in float32."""
+    them, with their share of all gradients. Empty if an optimizer may update copies of parameters,
+    such as in float32."""
     updated = {
-        id(parameter)
+        id(parameter): parameter.numel()
         for optimizer in _living(torch.optim.Optimizer)
         for group in optimizer.param_groups
         for parameter in group["params"]
@@ -124,21 +124,25 @@ def unread_gradients() -> dict[str, float]:
         for name, child in module.__dict__.get("_modules", {}).items()
         if name != "_orig_mod"  # of what torch.compile returns
     }
-    gradients: dict[int, tuple[str, int]] = {}
+    gradients: dict[int, tuple[str, torch.Tensor]] = {}
     known = set()
     for module in modules:
         for parameter in module.__dict__.get("_parameters", {}).values():
             known.add(id(parameter))
             if parameter is not None and parameter.grad is not None:
                 name = named.get(id(parameter)) or _place(module, parents)
-                gradients[id(parameter)] = (name, parameter.numel())
-    if not updated or not updated <= known:
+                gradients[id(parameter)] = (name, parameter)
+    own = [numbers for parameter, numbers in updated.items() if parameter not in known]
+    unread, sizes, short = Counter[str](), list[int](), False
+    for number, (name, parameter) in gradients.items():
+        if number not in updated:
+            unread[name] += parameter.numel()
+            sizes.append(parameter.numel())
+            short |= parameter.itemsize < torch.float32.itemsize
+    copies = own and (short or not {*own, sum(own)}.isdisjoint((*sizes, sum(sizes))))
+    if not updated or copies:
         return {}
-    unread: Counter[str] = Counter()
-    for parameter, (name, numbers) in gradients.items():
-        if parameter not in updated:
-            unread[name] += numbers
-    total = sum(numbers for _, numbers in gradients.values())
+    total = sum(own) + sum(parameter.numel() for _, parameter in gradients.values())
     return {name: numbers / total for name, numbers in unread.most_common()}
 
 

@@ -23,11 +23,14 @@ _SYNCHRONISING = {
     "aten::masked_select": "aten::nonzero",
 }  # fmt: skip
 """Operators that read a value or a size from the device."""
+LOOP_US = 500.0
+"""What reads in a loop are apart, at most: without them, the host would not wait in between."""
 
 
 def synchronising(events: TraceEvents, gaps: Gaps, start: float) -> Wait | None:
     """The calls in which operators wait for a value from the device: how many, and the gaps in
-    which or before which they end. `start`: the first moment of the trace."""
+    which or before which they end, or which lie between two of a loop. `start`: the first moment of
+    the trace."""
     calls, ops, names = events.columns.calls, events.columns.ops, events.columns.names
     wanted = np.array([name in _SYNCHRONISING for name in names])
     own = np.flatnonzero(wanted[ops.name]) if len(ops) else np.zeros(0, np.int64)
@@ -44,9 +47,12 @@ def synchronising(events: TraceEvents, gaps: Gaps, start: float) -> Wait | None:
     ends, begins = calls.end[which][order], calls.ts[which][order]
     place = np.minimum(np.searchsorted(ends, gaps.begin), len(ends) - 1)
     touched = (ends[place] >= gaps.begin) & (begins[place] <= np.minimum(gaps.called, gaps.end))
-    us = np.where(touched, gaps.us, 0.0)
-    longest = int(us.argmax())
-    times = len(np.unique(inside))
+    reads = np.sort(ops.ts[np.unique(inside)])
+    later = np.searchsorted(reads, gaps.begin).clip(1, max(len(reads) - 1, 1))
+    after, before = reads[later.clip(max=len(reads) - 1)], reads[later - 1]
+    looped = (before <= gaps.begin) & (gaps.begin <= after) & (after - before <= LOOP_US)
+    us = np.where(touched | looped, gaps.us, 0.0)
+    longest, times = int(us.argmax()), len(reads)
     return Wait(
         "blocking", names[called], times, float(us.sum()), float(us[longest]),
         float(gaps.begin[longest]) - start, most.most_common(1)[0][0],
