@@ -1,4 +1,4 @@
-"""A cause in the inputs of graphs: tensors of one size that lie in memory in different orders."""
+"""A cause in the inputs of graphs: tensors that lie in memory in another order than is read."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ LARGE = 250_000
 """Numbers of a tensor from which it does not stay in a cache near a core."""
 STANDS_OUT = 0.1
 """Smallest share of a step that the lines which read both orders must take."""
+_PICKS = ("index", "index_select", "embedding")
+"""Operations that pick rows."""
 _NUMBERS = r"\(((?:\d{1,18}, ){1,7}\d{1,18})\)"
 _INPUT = re.compile(rf"assert_size_stride\((\w+), {_NUMBERS}, {_NUMBERS}\)")
 
@@ -60,8 +62,14 @@ def different(found: Iterable[Order]) -> set[Order]:
     }
 
 
+def _jumps(order: Order) -> bool:
+    """Whether the numbers of a row are further apart than rows are."""
+    return order.dimensions[-1] == 0
+
+
 def memory_order(evidence: Evidence) -> Cause | None:
-    """A graph reads inputs of one size in different orders; those of backward are torch's."""
+    """A graph reads inputs of one size in different orders, or picks rows of one that does not lie
+    row by row; those of backward are torch's."""
     step, session = evidence.step_us, evidence.session
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
     query = select(Artifact.digest, Graph.slug).join(Graph).where(Graph.run_id == evidence.id)
@@ -70,9 +78,13 @@ def memory_order(evidence: Evidence) -> Cause | None:
     places: list[tuple[str | None, int | None]] = []
     for digest, own in session.execute(query).all() if step else ():
         inputs = orders((read_blob(session, digest) or b"").decode("utf-8", "replace"))
-        odd = different(inputs.values())
+        odd, nodes = different(inputs.values()), evidence.nodes()[own]
+        picked = {
+            node.inputs[0] for node in nodes if node.inputs and operation(node.target) in _PICKS
+        }
+        odd |= {inputs[name] for name in picked if name in inputs and _jumps(inputs[name])}
         names = {name for name, each in inputs.items() if each in odd}
-        readers = [node for node in evidence.nodes()[own] if names.intersection(node.inputs)]
+        readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
             continue  # products take either
         lines = {(node.stack_file, node.stack_line) for node in readers}
@@ -85,13 +97,12 @@ def memory_order(evidence: Evidence) -> Cause | None:
     return Cause(
         "memory order",
         f"{plural(count, 'input')} of {' × '.join(map(str, order.sizes))} "
-        f"{'lies' if count == 1 else 'lie'} in memory in another order than others of that size: "
-        f"the lines that read {'it' if count == 1 else 'them'} take {microseconds(us)} of "
-        f"{evidence.step}.",
-        "Store them in one order before the first step: `x = x.contiguous()`, or "
+        f"{'lies' if count == 1 else 'lie'} in memory in another order than row by row: the lines "
+        f"that read {'it' if count == 1 else 'them'} take {microseconds(us)} of {evidence.step}.",
+        "Store them row by row before the first step: `x = x.contiguous()`, or "
         "`numpy.ascontiguousarray` on arrays in Fortran's order.",
         urls.graph(evidence.id, slug),
-        why="A loop that goes along one of them jumps through the other.",
+        why="A loop that goes along a row of it, or along another tensor, jumps through memory.",
         concerns=us / step,
         lines=[line for place in places for line in evidence.line(*place)][:SHOWN_LINES],
     )

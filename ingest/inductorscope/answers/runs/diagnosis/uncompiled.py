@@ -150,9 +150,9 @@ def repeated(shares: Shares) -> str:
         ""
         if op is None
         else (
-            f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop around it, "
-            "or, if it handles one object after the other, compute all at once, with one dimension "
-            "more. If it makes the same in every step, make it once, before the first."
+            f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop around "
+            "it, or, if it handles one object after the other, compute all at once, with one "
+            "dimension more. If it makes the same in every step, make it once, before the first."
         )
     )
 
