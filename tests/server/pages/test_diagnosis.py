@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.runs.diagnosis.blocks import one_by_one
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
@@ -23,6 +25,7 @@ from inductorscope.answers.runs.diagnosis.memory_order import (
     different,
     memory_order,
     orders,
+    picked_apart,
 )
 from inductorscope.answers.runs.diagnosis.products import (
     chains,
@@ -791,6 +794,35 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert found.wins_us is not None
     assert found.share is not None
     assert 0 < found.share < 1
+
+
+def test_functions_that_one_line_calls_are_told_to_be_compiled_as_a_whole(
+    session: Session, runs: dict[str, str], foo1: Evidence
+) -> None:
+    assert not any(one_by_one(evidence_of(session, run)) for name, run in runs.items() if name)
+    story, us = foo1.story.story, sum(kernel.us for kernel in foo1.kernels)
+    assert story is not None
+
+    def told(functions: int, step_us: float) -> Cause | None:
+        compiles = [replace(story.compiles[0], first_line=line, file="model.py", stack=[0, 0])
+                    for line in range(1, functions + 1)]  # fmt: skip
+        frames = [Frame("train.py", 7, "step")]
+        own = replace(story, compiles=compiles, frames=frames)
+        return one_by_one(replace(foo1, story=RunStory(session, foo1.run, own), step_us=step_us))
+
+    found = told(4, 1.5 * us)
+    assert found is not None
+    assert found.what.startswith("4 functions are compiled one by one")
+    assert places(found) == ["train.py:7 "]
+    assert found.concerns == pytest.approx(1 / 3)
+    assert told(3, 1.5 * us) is None
+    assert told(4, 3 * us) is None
+
+
+def test_rows_that_are_picked_from_a_table_of_columns_jump() -> None:
+    code = "assert_size_stride({}, (120000, 96), {})\n"
+    found = orders(code.format("arg0_1", "(1, 120000)") + code.format("arg1_1", "(96, 1)"))
+    assert [picked_apart(order) for order in found.values()] == [True, False]
 
 
 def test_values_that_each_step_needs_are_not_told_to_be_changed_in_place(

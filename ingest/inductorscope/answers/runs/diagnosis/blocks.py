@@ -1,16 +1,23 @@
-"""The cause that equal blocks of a model are compiled one by one."""
+"""Causes in what is compiled one by one: equal blocks, and functions that follow each other."""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 from inductorscope import urls
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.instances import instances
-from inductorscope.units import percent, plural, seconds
+from inductorscope.formats.vocabulary import FUSED
+from inductorscope.units import microseconds, percent, plural, seconds
 
 FEWEST = 3
 """The fewest equal blocks: two may be equal by chance."""
+FEWEST_FUNCTIONS = 4
+"""The fewest functions that are compiled one by one: a model, its loss and one more are usual."""
+MOSTLY = 0.5
+"""Share of a step that their fused kernels must take, of which at most this share is saved."""
 
 
 def equal_blocks(evidence: Evidence) -> Cause | None:
@@ -55,4 +62,34 @@ def _seconds(compiles: list[Compile]) -> float:
     return sum(each.took_s for each in compiles)
 
 
-CHECKS = (equal_blocks,)
+def one_by_one(evidence: Evidence) -> Cause | None:
+    """One line calls several compiled functions, between which nothing fuses."""
+    story, step = evidence.story.story, evidence.step_us
+    if story is None or not step or any(each.breaks for each in story.compiles):
+        return None
+    callers: dict[tuple[str, int], dict[tuple[str, int], Compile]] = defaultdict(dict)
+    for each in story.compiles:
+        if len(each.stack) > 1 and each.file and each.first_line:
+            frame = story.frames[each.stack[-2]]
+            callers[frame.file, frame.line][each.file, each.first_line] = each
+    place, called = max(callers.items(), key=lambda item: len(item[1]), default=(("", 0), {}))
+    ids = {each.id for each in called.values()}
+    graphs = {row.slug for row in evidence.graphs if (row.compile_id or "").strip("[]") in ids}
+    fused = (each for each in evidence.kernels if each.category in FUSED and each.graph in graphs)
+    us = sum(each.us for each in fused)
+    if len(called) < FEWEST_FUNCTIONS or us < MOSTLY * step:
+        return None
+    names = ", ".join(f"`{each.function}`" for each in [*called.values()][:FEWEST])
+    return Cause(
+        "one by one",
+        f"{plural(len(called), 'function')} are compiled one by one, and one line calls all: their "
+        f"fused kernels take {microseconds(us)} of {evidence.step}.",
+        "Compile what calls them instead, as a whole: then one kernel can do what several do now.",
+        urls.compile_story(evidence.id),
+        why=f"Each writes to memory what the next one reads: {names}, …",
+        concerns=MOSTLY * us / step,
+        lines=evidence.line(*place),
+    )
+
+
+CHECKS = (equal_blocks, one_by_one)

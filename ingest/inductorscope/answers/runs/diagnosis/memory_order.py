@@ -62,7 +62,7 @@ def different(found: Iterable[Order]) -> set[Order]:
     }
 
 
-def _jumps(order: Order) -> bool:
+def picked_apart(order: Order) -> bool:
     """Whether the numbers of a row are further apart than rows are."""
     return order.dimensions[-1] == 0
 
@@ -82,7 +82,7 @@ def memory_order(evidence: Evidence) -> Cause | None:
         picked = {
             node.inputs[0] for node in nodes if node.inputs and operation(node.target) in _PICKS
         }
-        odd |= {inputs[name] for name in picked if name in inputs and _jumps(inputs[name])}
+        odd |= {inputs[name] for name in picked if name in inputs and picked_apart(inputs[name])}
         names = {name for name, each in inputs.items() if each in odd}
         readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
