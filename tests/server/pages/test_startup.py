@@ -6,14 +6,17 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from inductorscope.analyze.compile.reuse import differences, nearest
 from inductorscope.answers.compile.startup import StartupPage, startup_page
+from inductorscope.cli.app import app, load_commands
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.log.cache_keys import Component, read_components
 from inductorscope.formats.log.server_log import read_server_log
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
+from typer.testing import CliRunner
 
 Beside = Callable[[str], StartupPage]
 
@@ -61,6 +64,26 @@ def test_an_option_is_named_with_both_values(beside: Beside) -> None:
     assert [ref.id for ref in row.compiles] == ["0/0", "1/0"]
     assert row.seconds == pytest.approx(page.seconds)
     assert "4 of 4 lookups missed because `inductor_config[max_fusion_size]` differs." in page.said
+
+
+def test_the_command_prints_the_page_of_two_starts(tmp_path: Path, fixtures: Path) -> None:
+    with tarfile.open(fixtures / "startup.tar.xz") as files:
+        files.extractall(tmp_path, filter="data")
+    settings = Settings(data=tmp_path / "data", database_url="")
+    first, slow = (
+        read_paths(
+            settings, [tmp_path / "startup" / start], name=start, tags=[], origin="ingest",
+            progress=lambda *_: None,
+        ).run_id
+        for start in ("first", "config")
+    )  # fmt: skip
+    load_commands()
+    asked = ["startup", slow[:8], first[:8], "--data", str(settings.data)]
+    printed = CliRunner().invoke(app, asked)
+    assert printed.exit_code == 0, printed.output
+    assert "lookups missed because `inductor_config[max_fusion_size]` differs." in printed.stdout
+    page = msgspec.json.decode(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert page["rows"][0]["cause"] == "inductor_config[max_fusion_size]"
 
 
 def test_a_shape_is_named_and_other_compiles_are_not(beside: Beside) -> None:

@@ -61,12 +61,10 @@ def page_of_run(
     line: str = "",
     base: str = "",
 ) -> str:
-    """Returns a page of a run as Markdown. `name`: the kernel's name, or the run that a start is
-    compared with; `line`: `model.py:29` or `post_grad:7`."""
+    """Returns a page of a run as Markdown. `name`: the kernel's name; `line`: `model.py:29` or
+    `post_grad:7`."""
     if line:
         return page_markdown(line_page(session, run, line, graph), f"Line `{line}`", base)
-    if page == "startup":
-        return page_markdown(startup_page(session, run, name), "Start-up", base)
     if page in OF_RUN:
         title, answer = OF_RUN[page]
         return page_markdown(answer(session, run), title, base)

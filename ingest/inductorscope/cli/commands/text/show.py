@@ -21,13 +21,7 @@ def show(
     page: Annotated[
         str, typer.Argument(help=f"One of {PAGES}, explorer, memory and kernel.")
     ] = "overview",
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="For kernel: its name, or a part of it. For startup: another run's id. Default: "
-            "the previous one of this name."
-        ),
-    ] = "",
+    name: Annotated[str, typer.Argument(help="For kernel: its name, or a part of it.")] = "",
     line: Annotated[
         str, typer.Option(help="Explain this line: model.py:29, or post_grad:7 of a graph.")
     ] = "",
@@ -46,7 +40,6 @@ def show(
     with reading(data) as (session, settings):
         base = running(settings) or ""
         of = one_run(session, run)
-        name = one_run(session, name) if name and page == "startup" else name
         text = page_of_run(session, of, page, name, graph=graph, line=line, base=base)
     console = Console()
     if not console.is_terminal:
