@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from inductorscope.capturing.measure.processes import Arm, at_revision, git, repository
 from inductorscope.capturing.spec import CaptureSpec
 
-OPTIONS = ("args", "mode", "dynamic", "dtype", "backend", "device", "function")
+OPTIONS = ("args", "mode", "dynamic", "dtype", "backend", "device")
 """Options of a capture that are changed alone, as are the keys of its `config`."""
 
 
