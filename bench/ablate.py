@@ -8,8 +8,6 @@ Programs are those of the corpus, and of each FOLDER that bench.truth_programs.r
 that is worth nothing on them and on large sets is deleted, unless it serves a torch that they lack.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect
@@ -21,7 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import inductorscope.correlate
 import msgspec
@@ -110,12 +108,12 @@ def _is_own(module: ModuleType, name: str) -> bool:
 
 def _neutral(function: Callable[..., Any]) -> tuple[object] | None:
     """What the function answers without its rule; None if it is none."""
-    returns = str(function.__annotations__.get("return", ""))
-    if returns == "bool":
+    returns = get_type_hints(function).get("return")
+    if returns is bool:
         return (False,)
-    if returns == "float":
+    if returns is float:
         return (0.0,)
-    return (None,) if returns.endswith("| None") else None
+    return (None,) if type(None) in get_args(returns) else None
 
 
 def _observe(folder: Path, found: list[Rule]) -> tuple[int, list[Rule]]:

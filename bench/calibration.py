@@ -6,8 +6,6 @@ TRUTH_DIR: what bench.truth_programs.record wrote. Prints figures of each set, t
 most wrong lines, and a table of how often the lines of each confidence are right.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from pathlib import Path

@@ -8,8 +8,6 @@ of several times, since other work on the machine only makes them longer. tlpars
 from the disk, without a server.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

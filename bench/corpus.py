@@ -6,8 +6,6 @@
 The baseline rises only in a commit that names the rule deleted for it.
 """
 
-from __future__ import annotations
-
 import argparse
 import tarfile
 import tempfile

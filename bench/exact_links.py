@@ -5,8 +5,6 @@ It writes the files that a user would upload, and next to them `truth.json`: gra
 output_code.py → [[op, loop-body node, FX node], …].
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -6,8 +6,6 @@ Each file is opened from the disk, and its explorer opened from there; then a li
 best of several times, since other work on the machine only makes them longer.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

@@ -9,8 +9,6 @@ kernels to be aligned later, as a dashboard does at first; `--cold` asks for the
 `--beside` reads another folder too, and also opens the comparison of both.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile

@@ -6,8 +6,6 @@ Nothing is parsed beyond each record's own line, nothing is linked, damage is no
 says what a reader in Python can reach on a machine at all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

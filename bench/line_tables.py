@@ -5,8 +5,6 @@
 Prints the table of docs/machine-code.md. A kernel is the same if its `.text` is byte for byte.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Inferred links of recorded programs, line by line beside the truth."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -10,8 +10,6 @@ every graph and every payload, "complete" when all is parsed, linked by calls an
 searchable, "aligned" when the lines of kernels are linked too.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import os

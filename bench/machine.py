@@ -7,8 +7,6 @@ Each folder is one program's debug folder with its compile cache, or a capture:
     TORCH_COMPILE_DEBUG=1 TORCH_COMPILE_DEBUG_DIR=out TORCHINDUCTOR_CACHE_DIR=out/cache python my.py
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

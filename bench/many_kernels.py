@@ -1,8 +1,6 @@
 """A run with thousands of kernels, made of the one kernel of a test fixture: each copy has a name,
 a call, nodes of its own in the graph, and launches in a trace."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -13,8 +13,6 @@ what is stored. `--database URL` does it on PostgreSQL, where every run is writt
 a backup is restored in place.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import random

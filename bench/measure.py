@@ -1,7 +1,5 @@
 """A process and what it took: wall time, and peak memory with all the processes it started."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

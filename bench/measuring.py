@@ -11,8 +11,6 @@ degrees of freedom, which has outliers, scaled to `--spread`. `real` judges the 
 themselves: consecutive ones as A B B A …, which is the same program beside itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Inductorscope reading a log: as a command of its own, and in a dashboard that is running."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -10,8 +10,6 @@ Writes tests/fixtures/tlparse/<log>.json. An artifact is [name, form, digest]:
     link    SHA-256 of the address
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """tlparse in an environment of its own, so that it is nobody's dependency."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ Starts a server on an empty folder. Prints the median and all times of functions
 has to compile, and of edits that leave the graph unchanged.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile

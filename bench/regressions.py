@@ -6,8 +6,6 @@ Captures a small program and its slower forms into DATA, and measures each besid
 `--cuda` it runs those that need a GPU. It takes about three minutes for each, on an idle machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from dataclasses import dataclass, field

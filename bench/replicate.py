@@ -8,8 +8,6 @@ as if further models of the same kind had been compiled: then no reader gains fr
 payload before. MD5s of changed payloads are made anew.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re

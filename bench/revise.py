@@ -3,8 +3,6 @@
 Run `python -m bench.revise "what changed"`.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ with one change at a time on a copy of that cache, reads the logs, and prints wh
 Needs torch; each start takes some 10 seconds.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

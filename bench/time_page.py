@@ -8,8 +8,6 @@ click to other rows; the best of several times, since other work on the machine 
 longer. Beside it the processor time of the server's answer, in one warm process.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

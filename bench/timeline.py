@@ -7,8 +7,6 @@ Answers come from one warm process, and are timed by its client, on the same mac
 Chromium's while the window moves with every frame; a frame's work is what the page's script takes.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

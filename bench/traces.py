@@ -4,8 +4,6 @@ The peer loads a trace and works out its kernel breakdown in memory; ours reads 
 pages ask for. Both are fresh processes, in turn; the table says medians.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

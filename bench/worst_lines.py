@@ -7,8 +7,6 @@
 Of folders it reads the half of the programs that the engine may be changed for.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

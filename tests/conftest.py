@@ -1,7 +1,5 @@
 """What every test may ask for."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import json

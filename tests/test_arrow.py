@@ -3,8 +3,6 @@
 Imports inside functions and those for type checkers count like any other.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

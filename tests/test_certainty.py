@@ -4,8 +4,6 @@ The explorer's modules answer for random selections of real graphs, in Node, and
 each other and with Python.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

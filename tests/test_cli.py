@@ -1,7 +1,5 @@
 """The command line as scripts use it: what it prints and how it exits."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

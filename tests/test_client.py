@@ -1,7 +1,5 @@
 """Pushing when things go wrong: against a server that answers as it is told, over real HTTP."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The containers cannot be built here, so what they say is checked against what there is."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A quantity reads the same wherever it stands: pages format in Python and in the browser."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

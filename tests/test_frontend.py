@@ -1,7 +1,5 @@
 """The front end's own unit tests, and rules that its templates keep."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The front end's modules: no circles, no crowded folders, nothing that no page loads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

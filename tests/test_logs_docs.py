@@ -1,7 +1,5 @@
 """The tables of record kinds in the docs are those of the code, and know the kinds of real logs."""
 
-from __future__ import annotations
-
 import lzma
 import re
 import runpy

@@ -1,7 +1,5 @@
 """A package extends the tables by entry points: docs/extending.md."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 `python -m tests.test_public` writes the promise of a new release.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

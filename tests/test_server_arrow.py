@@ -1,7 +1,5 @@
 """One struct a page: what an answer returns is what the template gets and the JSON twin holds."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from pathlib import Path

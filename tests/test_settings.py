@@ -1,7 +1,5 @@
 """Settings come from the environment, and the documentation names every one."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What begins first, and what stays together, names files that are there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.spreading import LONGEST, TOGETHER, place, unit

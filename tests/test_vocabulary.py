@@ -1,7 +1,5 @@
 """One id for one idea: the vocabulary's names stand in its own files and nowhere else."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

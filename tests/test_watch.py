@@ -1,7 +1,5 @@
 """Watching a folder: whole records of the newest run, read again as they come."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess

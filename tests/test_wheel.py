@@ -1,7 +1,5 @@
 """The wheel, in an empty environment without torch and without Node, reads and serves."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Compiles the text of a program in this process, and returns it as in a lock."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import os

@@ -5,8 +5,6 @@
 Both run in fresh processes with empty caches, by turns.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

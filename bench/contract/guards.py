@@ -7,8 +7,6 @@ from the record, and really made in another process that began alike. Calls befo
 compile are decided by recorded guards alone; later ones depend on compiles that do not exist yet.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

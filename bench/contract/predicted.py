@@ -6,8 +6,6 @@ Captures models on this machine's GPU, and the same for GPU as if it were not he
 kernel's prediction beside its profiled time, and Spearman's rank correlation.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

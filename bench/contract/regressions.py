@@ -3,8 +3,6 @@
 python -m bench.contract.regressions [--pretend "NVIDIA H100"] [--quick] [NAME…]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

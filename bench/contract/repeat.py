@@ -7,8 +7,6 @@ with a break and recompiles COMPILES times, by turns with one thread and two, fr
 folders.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

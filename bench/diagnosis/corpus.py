@@ -3,8 +3,6 @@
 A corpus is a folder with `corpus.toml`, `programs/`, and what `measure.py` and a judge wrote.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

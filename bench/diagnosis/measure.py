@@ -10,8 +10,6 @@ run at once: after its first steps a process takes a lock, so that one program a
 `loop_s`, `compile_s` and the counts are of the first process, whose compile cache is empty.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

@@ -11,8 +11,6 @@ numbers, the program counts as not judged. If the machine was busy, that is said
 cause after it is judged.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

@@ -3,8 +3,6 @@
 python -m bench.explorer.captured mobilebert-qa
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from pathlib import Path

@@ -14,8 +14,6 @@ it, over the same number of random lines that have links. Beside both stands the
 the page's main thread, which other work on the machine does not lengthen.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools

@@ -4,8 +4,6 @@ python -m bench.improve.fixes list DATA… > fixes.json   # DATA: what bench.dia
 python -m bench.improve.fixes try fixes.json NAME [--seconds 200] [--out FOLDER]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

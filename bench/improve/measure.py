@@ -7,8 +7,6 @@ turns, each process fresh; none of these processes chose anything. Torch's modes
 other turn. One form is the program as it is, again: the judge must not call it faster.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

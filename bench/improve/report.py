@@ -6,8 +6,6 @@ SEARCHES: a folder with `NAME.json` of each search (`inductorscope improve --jso
 MEASUREMENTS: a folder with `NAME.json` of bench.improve.measure.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from pathlib import Path

@@ -8,8 +8,6 @@ are replaced by one, so that nothing that is matched can read them. PYTHON is th
 2.9 on: its versions are compared with each other, and with the variants below of one version.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -10,8 +10,6 @@ OUT is what `bench.matching.record` wrote: each variant is compared with `base` 
 miss it at most.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -5,8 +5,6 @@ This package reads, correlates and stores; it contains no web code. The pages li
 they are called.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

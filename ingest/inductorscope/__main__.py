@@ -1,7 +1,5 @@
 """The command `inductorscope`."""
 
-from __future__ import annotations
-
 import sys
 
 from inductorscope import __version__

@@ -4,8 +4,6 @@ Uploads and unpacking stop first, then runs being written. The space that they l
 database's small writes and for deleting, so that room can be made from the pages.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors that are not bugs: each says in sentences what happened, and what to do."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4

@@ -1,7 +1,5 @@
 """Marks an answer's fields with what their names and types do not say, and fills them in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints

@@ -1,7 +1,5 @@
 """What other packages add to the tables of this one, by entry points: docs/extending.md."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points

@@ -1,7 +1,5 @@
 """The callback through which work reports its progress."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int | None, str | None], None]

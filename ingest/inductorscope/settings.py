@@ -4,8 +4,6 @@
 it.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 from dataclasses import dataclass, fields
@@ -138,7 +136,7 @@ def load(**overrides: object) -> Settings:
         raw = os.environ.get(name)
         if raw is None:
             continue
-        values[field.name] = _parse(name, str(field.type), raw)
+        values[field.name] = _parse(name, field.type, raw)
     values |= {name: value for name, value in overrides.items() if value is not None}
     values["data"] = Path(str(values["data"])).expanduser().absolute()
     settings = Settings(**values)  # type: ignore[arg-type]  # parsed by the type of its field
@@ -172,18 +170,18 @@ def _check(settings: Settings) -> None:
         )
 
 
-def _parse(name: str, kind: str, raw: str) -> object:
-    if kind == "int":
+def _parse(name: str, kind: object, raw: str) -> object:
+    if kind is int:
         try:
             return int(raw)
         except ValueError:
             raise SettingError(f"{name} is {raw!r}; it takes a whole number.") from None
-    if kind == "bool":
+    if kind is bool:
         if raw.lower() in {"1", "true", "yes", "on"}:
             return True
         if raw.lower() in {"", "0", "false", "no", "off"}:
             return False
         raise SettingError(f"{name} is {raw!r}; it takes 1 or 0.")
-    if kind == "Path":
+    if kind is Path:
         return Path(raw)
     return raw

@@ -3,8 +3,6 @@
 A missing figure is a dash everywhere. `frontend/src/shared/figures.ts` formats the same way.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

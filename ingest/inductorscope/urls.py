@@ -1,7 +1,5 @@
 """Builds every address of the application. Templates get this module as `urls`."""
 
-from __future__ import annotations
-
 from urllib.parse import quote, urlencode
 
 from inductorscope.formats.vocabulary import OPENED

@@ -1,7 +1,5 @@
 """The web process: `python -m inductorscope_server`, configured by environment variables."""
 
-from __future__ import annotations
-
 import sys
 
 from inductorscope.errors import InWords

@@ -1,7 +1,5 @@
 """Whose fault a failure is, and what to write instead, from what real torch raises."""
 
-from __future__ import annotations
-
 import logging
 import traceback
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Bytes and operations of kernels, against counts by hand, by force, and by Inductor."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which nodes, graphs and kernel calls of two runs are the same; what a step's difference is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Failures explained: component, cause and fix, from texts alone."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Why kernels are not one: the scheduler's rules applied to real code and IR."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The sizes of launches: read from traces, computed from code and logs, and put into words."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

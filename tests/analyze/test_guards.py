@@ -1,7 +1,5 @@
 """Guards evaluated for shapes that nobody ran."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

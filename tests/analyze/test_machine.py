@@ -1,7 +1,5 @@
 """Occupancy as Nsight Compute shows it for the same kernels, and what instructions are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

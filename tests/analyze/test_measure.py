@@ -1,7 +1,5 @@
 """What times of fresh processes say: slower, faster, the same, or nothing yet; and shares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

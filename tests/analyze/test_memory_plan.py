@@ -1,7 +1,5 @@
 """The plan of a wrapper's memory, against counts by hand and against what torch allocates."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

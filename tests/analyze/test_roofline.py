@@ -1,7 +1,5 @@
 """Roofs, headroom, and devices by the names that drivers give them."""
 
-from __future__ import annotations
-
 import pytest
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.roofline.roofline import Peaks, peaks_of, standing

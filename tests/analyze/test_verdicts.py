@@ -1,7 +1,5 @@
 """What is said of a run ahead of its numbers."""
 
-from __future__ import annotations
-
 import pytest
 from inductorscope.analyze.verdicts import Busy, Facts, verdicts
 from inductorscope.units import THIN

@@ -7,8 +7,6 @@ clients share the address 127.0.0.2, like people in one office, browse and uploa
 Prints a table, and exits with 1 if a value is not as wanted.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib

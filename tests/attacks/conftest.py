@@ -1,7 +1,5 @@
 """Servers that several attacks share."""
 
-from __future__ import annotations
-
 import sys
 import uuid
 from collections.abc import Callable, Iterator

@@ -7,8 +7,6 @@ are killed and started again in turn.
 In the end every job has ended once, every run has the contents that were sent, and nothing is left.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

@@ -3,8 +3,6 @@
 That long jobs give way to small uploads is tested with stand-ins in `tests/jobs/test_worker.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import threading

@@ -1,8 +1,6 @@
 """Uploads with figures and texts that nothing real has: each page of their run answers, and *What
 was read* counts what was left out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

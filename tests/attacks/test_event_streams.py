@@ -1,7 +1,5 @@
 """Hundreds of streams that follow a job."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A graph of an uploaded run is hostile code: it runs only if its reader agrees, and confined."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from pathlib import Path

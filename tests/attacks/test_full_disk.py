@@ -1,8 +1,6 @@
 """Uploads that fill the disk, and a disk that another program filled: everything can be mended from
 the product."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

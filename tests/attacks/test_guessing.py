@@ -1,7 +1,5 @@
 """Guessing the token, in its header and at the login page, in parallel and without pause."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Uploaded texts that take long to analyse, and requests for every page that analyses them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Connections on which nothing comes, or too little: before any token, in heads and in bodies."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket

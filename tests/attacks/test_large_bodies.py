@@ -1,7 +1,5 @@
 """Bodies of megabytes, and small files that unpack to large ones."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import threading

@@ -1,7 +1,5 @@
 """Failures that repeat, and what the log holds of them."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """A small form of `machines_that_die`, without dying workers, whose folders take minutes to go."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Many requests that write the same file of an upload."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

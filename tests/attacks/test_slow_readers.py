@@ -1,7 +1,5 @@
 """Clients that ask for a large file and do not read it."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Grace asks first, on a fresh server. Then Mallory attacks, and Ada asks what Gra
 get the same answers, apart from ids and times, and without waiting for more than a turn.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """A real Chromium on the real server."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Side by side: two clicks from the explorer, lines that belong together level, by keyboard."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

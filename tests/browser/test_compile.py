@@ -1,7 +1,5 @@
 """The pages about compiling in a browser: quick to filter, growing while watched."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import subprocess

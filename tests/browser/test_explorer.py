@@ -1,7 +1,5 @@
 """Moving about in the explorer: ranges, walks over kernels, search, folds, filters, the chain."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tutorial's chain, walked by keyboard alone: Python line → FX node → ops.* → kernel → call."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 

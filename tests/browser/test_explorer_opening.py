@@ -1,7 +1,5 @@
 """How the explorer opens, and what it remembers of the reader's choices."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import axe

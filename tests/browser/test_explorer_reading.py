@@ -1,7 +1,5 @@
 """The explorer of a graph whose run is still being read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """An exported run opens from a disk without a network, and goes back as the same run."""
 
-from __future__ import annotations
-
 import lzma
 import re
 import shutil

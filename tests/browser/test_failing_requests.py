@@ -1,8 +1,6 @@
 """What pages say when a request fails, and that they work again: each request of each script fails
 in turn, because nobody answers, the server fails, the login has ended, or the answer is damaged."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

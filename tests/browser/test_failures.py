@@ -1,7 +1,5 @@
 """The tutorial's faults from capture to verdict, as a person sees them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

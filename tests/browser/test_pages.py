@@ -1,7 +1,5 @@
 """Every page, wide and narrow, light and dark, with much and with nothing: accessible and whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

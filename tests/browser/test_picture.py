@@ -1,7 +1,5 @@
 """The picture of a graph: linked with the panes both ways, walked by keyboard, read aloud."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.accessible import check

@@ -1,7 +1,5 @@
 """The playground by keyboard: type, compile, see, change, compare, share, open elsewhere."""
 
-from __future__ import annotations
-
 import re
 
 import httpx

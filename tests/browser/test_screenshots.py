@@ -3,8 +3,6 @@
 Without it, only the list of them is checked: `test_pages.py` opens their pages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Searching with the keyboard, from any page to a line in the explorer; a file's lines."""
 
-from __future__ import annotations
-
 import httpx
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """What people come for: each task in as few clicks as promised, with the seconds it takes."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The timeline as people use it: zoom, pan, search, select, mark, and open the address again."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

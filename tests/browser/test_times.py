@@ -1,7 +1,5 @@
 """The time page as people use it: charts that are drawn, saved and lead on; long tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """The first promise: the run that a fresh clone captures by itself, and its links of lines."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

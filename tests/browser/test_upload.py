@@ -1,7 +1,5 @@
 """Dropping things on the page: folder, zip and tar.zst of one folder are one and the same run."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """A script that is captured once for all tests."""
 
-from __future__ import annotations
-
 import fcntl
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small programs to search in: parts of a GPT and of a conv net, and one that does not lower."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """The Python interface, in a program and a notebook of real torch."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Captures that really run: models, scripts, failures, limits."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The search for the failing component: each kind of end of a trial is its verdict."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a capture's process gets of the environment, and that no secret of it is published."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Measuring runs programs in turns, as they were, and notices what else the machine does."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

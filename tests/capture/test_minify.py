@@ -4,8 +4,6 @@
 Torch is imported by the tests that need it, not when tests are collected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Torch is imported by the tests that need it: importing it takes seconds of every
 session, which collects all tests.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

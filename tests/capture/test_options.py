@@ -1,7 +1,5 @@
 """Options that only torch can judge, and factories that only it can call."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Running a model is running its code: whose may be run."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

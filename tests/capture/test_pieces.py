@@ -1,7 +1,5 @@
 """The torch-free pieces of a capture: timing, sources, facts, alignment, messages."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The playground's warm process: what a try gives, and what it cannot do."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Lines that the C++ back end writes anew still know who wrote them first."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Samples of the lines in which a program's thread is."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

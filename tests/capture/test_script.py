@@ -1,7 +1,5 @@
 """Scripts captured as they are: their steps, what compiles at which step, failures, launchers."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

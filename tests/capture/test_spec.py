@@ -1,7 +1,5 @@
 """What may be asked of a capture, and the sentences for what may not."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Changes that are applied to a program while it runs, and what is said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """Captures that were asked for over the web, and what they may not do to the machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

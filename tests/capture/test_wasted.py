@@ -1,8 +1,6 @@
 # mypy: allow-subclassing-any
 """What a script's steps compute in vain."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The GitHub Action, by its own shell steps."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The lock's file, and what differs between two."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pytest plugin in a project of real torch."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

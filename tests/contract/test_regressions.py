@@ -1,7 +1,5 @@
 """Regressions that people reported: a lock is written before, and checked after."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Annotated code runs as before, and says what the tutorial's author wrote by hand."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

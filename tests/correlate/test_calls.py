@@ -1,7 +1,5 @@
 """Calls name the nodes they compute, also where Inductor's own mapping is silent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Any level of a debug directory may be given."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dynamo's nodes and what they became: by Inductor's record, and by the user's line without it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Why a line is linked as it is, in a sentence; and both answers where two remain possible."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

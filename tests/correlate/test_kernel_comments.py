@@ -1,7 +1,5 @@
 """What the comment above a kernel says about the buffers that it writes."""
 
-from __future__ import annotations
-
 import pytest
 from inductorscope.correlate.buffers.origins import Origins
 from inductorscope.correlate.buffers.walk import find_origins

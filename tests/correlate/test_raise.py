@@ -1,7 +1,5 @@
 """Without IR, kernels are raised to loop bodies: what is then said agrees with what IR tells."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which operation wrote which statement of a kernel, on lines that Inductor wrote."""
 
-from __future__ import annotations
-
 import pytest
 from inductorscope.correlate.kernels.cpp import read_kernel
 from inductorscope.correlate.kernels.statements import Block

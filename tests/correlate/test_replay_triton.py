@@ -1,7 +1,5 @@
 """Which operation wrote which statement of a Triton kernel: scans, repeated reductions, doubles."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.replay.schedule import CallSite

@@ -1,7 +1,5 @@
 """Numbers of elements, symbolic ones too, as far as they need to be told apart."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate.nodes.sizes import numel

@@ -3,8 +3,6 @@
 The corpus is the specification of the link engine: what no line of it needs is not needed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

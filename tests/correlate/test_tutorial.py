@@ -1,7 +1,5 @@
 """The promise of the whole: one line of FX ↔ IR ↔ kernel ↔ source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

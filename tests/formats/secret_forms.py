@@ -4,8 +4,6 @@ Every value is made up and put together here, so that no file holds anything tha
 `FORMS` has one entry a form: its name, a text, and what of the text must go.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

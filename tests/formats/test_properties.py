@@ -1,7 +1,5 @@
 """No text makes a reader raise. That none takes it more than linear work: `tests/fuzz`."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

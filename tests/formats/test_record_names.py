@@ -1,7 +1,5 @@
 """Every record that the installed torch can write to a log is in the table of kinds."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

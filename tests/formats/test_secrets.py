@@ -1,7 +1,5 @@
 """Secrets are removed from texts; nothing else is, and lines stay lines."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

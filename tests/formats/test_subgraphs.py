@@ -1,7 +1,5 @@
 """Functions of a wrapper: those that compute subgraphs, and those that pass a library call on."""
 
-from __future__ import annotations
-
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.code.subgraphs import calls_as_run
 

@@ -4,8 +4,6 @@ The texts are made from the expression itself: each of its parts is repeated, al
 must stand before it, so that a new expression is attacked without an entry anywhere.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

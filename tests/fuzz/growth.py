@@ -1,7 +1,5 @@
 """Whether work grows in step with its text, by the processor's time for growing texts."""
 
-from __future__ import annotations
-
 import re
 import signal
 import time

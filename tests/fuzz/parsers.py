@@ -1,8 +1,6 @@
 """Every reader of files that come from outside, as a function of bytes that checks what must hold
 whatever the bytes are, with real files of the kind it reads."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from collections.abc import Callable, Iterable

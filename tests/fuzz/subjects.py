@@ -3,8 +3,6 @@
 Readers that need nothing but a text are found in the packages; only others are listed.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import gzip
@@ -113,15 +111,23 @@ def plain_readers() -> list[Subject]:
                 continue
             parameters = inspect.signature(function).parameters.values()
             needed = [each for each in parameters if each.default is each.empty]
-            if len(needed) == 1 and needed[0].annotation in GIVEN:
+            given = GIVEN.get(_name_of_type(needed[0].annotation)) if len(needed) == 1 else None
+            if given is not None:
                 found.append(
                     Subject(
                         f"{module.__name__.partition('.')[2]}.{name}",
-                        _given(function, GIVEN[needed[0].annotation]),
+                        _given(function, given),
                         about=(module,),
                     )
                 )
     return found
+
+
+def _name_of_type(annotation: object) -> str:
+    """Annotations are types, or texts where a module keeps them so."""
+    if isinstance(annotation, str):
+        return annotation
+    return inspect.formatannotation(annotation).rpartition(".")[2]
 
 
 def _given(function: Callable[..., object], made: Callable[[str], object]) -> Callable[[str], None]:

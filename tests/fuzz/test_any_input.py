@@ -4,8 +4,6 @@
 prints each one's slowest; without it some hundreds run, always the same.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

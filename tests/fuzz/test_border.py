@@ -1,8 +1,6 @@
 """Figures that are not finite or absurd, and texts that no encoding can store, in every field of
 every format: none of them gets past the readers."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import math

@@ -1,7 +1,5 @@
 """What is disassembled ends as text or as a sentence, whatever the programs make of it."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 A sample of an expression's texts runs here, always the same; all with `INDUCTORSCOPE_FUZZ_CASES`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import random

@@ -4,8 +4,6 @@ A sample of the texts runs here, always the same. With `INDUCTORSCOPE_FUZZ_CASES
 sample runs, of texts up to 4 MB.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import random

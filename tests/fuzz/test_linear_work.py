@@ -4,8 +4,6 @@ What is counted are the lines of Python that run, so what one call of a regular 
 not seen here; the lists of slowest cases that `test_any_input.py` prints show that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

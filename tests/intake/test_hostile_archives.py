@@ -1,7 +1,5 @@
 """Archives made to harm: each is refused with a sentence, and nothing is left."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """What an upload is taken for: any level of a debug folder, logs and profiles beside it."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 import io

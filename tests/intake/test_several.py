@@ -1,7 +1,5 @@
 """Several things sent together: one layout, whatever they are and in whatever order they came."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from pathlib import Path

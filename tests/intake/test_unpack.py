@@ -1,7 +1,5 @@
 """Archives of every usual kind, whole and broken."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

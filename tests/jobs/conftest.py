@@ -1,7 +1,5 @@
 """Workers as processes of their own, and waiting for what they do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -5,8 +5,6 @@
 `spawn 30` (starts a process in a session of its own that lives so long), `slow-commit 2`.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

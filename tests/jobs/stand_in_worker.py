@@ -1,8 +1,6 @@
 """A real worker whose jobs run the stand-in and whose pauses are short, since tests wait for them:
 `stand_in_worker.py <executor id> <dead after> <turn>`, both in seconds."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Benchmarks of kernels: the test case runs by itself, and a job runs it for captures alone."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

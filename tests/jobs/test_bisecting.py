@@ -1,7 +1,5 @@
 """A search finds the settings or the version that make the difference; kernels that fit swap."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Backups of a database in use, and what the doctor finds and mends."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

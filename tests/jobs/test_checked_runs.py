@@ -1,7 +1,5 @@
 """`inductorscope check` sends its runs to a real server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """The process that does a job's work, run for one attempt as a worker runs it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

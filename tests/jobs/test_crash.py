@@ -3,8 +3,6 @@
 However that goes, every job ends, every run is whole, and none is there twice.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """A diagnosis of a program that crashes leaves a verdict, and a worker in service."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

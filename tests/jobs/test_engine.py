@@ -1,7 +1,5 @@
 """The job engine's own tables."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is hostile or broken ends, on the real server, in a sentence, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

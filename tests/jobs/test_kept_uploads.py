@@ -1,7 +1,5 @@
 """Uploads that nobody finishes: how many there may be, which make way, and dropping them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

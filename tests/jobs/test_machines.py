@@ -1,7 +1,5 @@
 """Workers of kinds: each takes jobs whose needs it meets, and a job that waits says for what."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

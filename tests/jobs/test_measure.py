@@ -1,7 +1,5 @@
 """Measuring is a job for runs that this installation captured, and keeps to the job's limits."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is kept for a time only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path

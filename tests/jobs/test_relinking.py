@@ -1,8 +1,6 @@
 """Links of an older engine are made anew, once, and exact ones are never given up; lines that
 reading left are aligned as they would have been at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A log that comes slowly, to a real server, which serves others meanwhile."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`inductorscope serve` as people run it: starts, stops, dies, and refuses to start."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

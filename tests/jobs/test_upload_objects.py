@@ -1,7 +1,5 @@
 """Uploads in an object store: two web processes and a worker that share it and no folder."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Uploads: what is refused, where a file goes on, and finishing once and for all."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Real worker processes whose jobs stand in: ends of every kind, deaths of every kind."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The log counts failures that repeat."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

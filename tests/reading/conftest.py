@@ -1,7 +1,5 @@
 """Databases of one test, and one database of what is read once for many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Graphs read in other processes come out as they do here, also when such a process dies."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """Every call of a kernel has its own time: as a sum over raw events, made independently, says."""
 
-from __future__ import annotations
-
 import bisect
 import gzip
 import json

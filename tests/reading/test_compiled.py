@@ -1,7 +1,5 @@
 """Triton's cache of an H200: joined to its kernel, and its lines charged to the kernel's lines."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -4,8 +4,6 @@ Expressions that each look for one kind of line count the raw files. For the fix
 capture, the numbers are written down as well, so that an expression that stops matching is noticed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The logs of the benchmark are sound copies of a real one, each with ids of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 Captured here, with the torch that is installed, on the CPU; and on an H200 with torch 2.11.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

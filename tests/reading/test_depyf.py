@@ -1,7 +1,5 @@
 """depyf's folders under the names of 2023, and two texts of one stage."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """Facts about kernels that are stored with a graph: the same as its texts give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

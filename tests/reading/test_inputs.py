@@ -1,7 +1,5 @@
 """Every kind of input becomes what docs/reading.md says: read, partly, or refused with advice."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which records of a log make a graph: of real logs, also with records moved or left out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

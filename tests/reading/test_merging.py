@@ -1,7 +1,5 @@
 """Graphs found in a debug folder and in a log are one; what only one of them has stays."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`inductorscope pack` collects what can be read, without secrets."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 from pathlib import Path

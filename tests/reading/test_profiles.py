@@ -1,7 +1,5 @@
 """Rows of a profile: the same kinds, whether key_averages or the trace says them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder becomes a run: counts, times, sources, and never twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

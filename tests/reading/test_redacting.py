@@ -1,7 +1,5 @@
 """What of a text stays when it is redacted."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

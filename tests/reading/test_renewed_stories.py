@@ -1,7 +1,5 @@
 """A story that another version collected is gathered again from the stored logs."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Secrets in what is uploaded are not stored, and the run says so."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

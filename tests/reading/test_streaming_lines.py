@@ -1,7 +1,5 @@
 """Stored texts give back every byte and every line, however they were cut into frames."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator

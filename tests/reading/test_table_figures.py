@@ -1,7 +1,5 @@
 """A `key_averages` table without a trace has figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernel times: joined where something tells, said to be open where nothing does."""
 
-from __future__ import annotations
-
 import pytest
 from inductorscope.analyze.time.facts import PER_CALL
 from inductorscope.formats.trace.event_columns import Span

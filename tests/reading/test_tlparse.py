@@ -3,8 +3,6 @@
 What tlparse shows was written down once, by `bench/peer_expectations.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

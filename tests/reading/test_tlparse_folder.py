@@ -1,7 +1,5 @@
 """Folders that tlparse wrote of a log give the graphs of the log, each once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

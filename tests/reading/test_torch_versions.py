@@ -3,8 +3,6 @@
 How they were made is told in tests/fixtures/torch-versions/README.md.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """AOTInductor packs a C++ wrapper and its kernels in two files: together they are one graph."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The application in this process, on a database of its own."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The two databases as we set them up: begins, times, the lock of bulk writes."""
 
-from __future__ import annotations
-
 import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Links survive packing, and the packed form is the answer of the API."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The log page's questions: every record once, by what was chosen, on both databases."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Models and revisions agree, and starting many processes at once is safe."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Contents in an object store: a folder, or SeaweedFS with the protocol of S3."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterator

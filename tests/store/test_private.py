@@ -1,7 +1,5 @@
 """Other users of the machine cannot read the data folder."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

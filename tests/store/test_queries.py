@@ -1,7 +1,5 @@
 """What pages ask: every order pages through all runs once, search finds parts of words."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Iterator

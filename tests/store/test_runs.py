@@ -1,7 +1,5 @@
 """Runs go in whole and come out whole; a content is there exactly while somebody uses it."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from datetime import UTC, datetime

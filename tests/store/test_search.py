@@ -1,7 +1,5 @@
 """Search in code finds exactly the lines that hold what was asked for, on both databases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Lines of a stored file around one: of any file, read no further than needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 

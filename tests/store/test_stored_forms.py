@@ -1,8 +1,6 @@
 """What is stored as JSON changes only with its version, so that what older versions stored is made
 anew instead of misread."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Windows of a stored timeline, compared with the raw events of the trace."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Times of nodes, lines and files: of a step, every call site counted once."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Long tables by pages: the database sorts and filters them, events come from packed columns."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queries of read-only sessions find only what the viewer may see, on both databases."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from inductorscope.answers.runs.runs import list_runs

@@ -1,7 +1,5 @@
 """A page is accessible and fits its window: wide and narrow, light and dark."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

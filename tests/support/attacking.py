@@ -1,7 +1,5 @@
 """What attacks share: raw sockets, a watch on the server's health, and figures of its process."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import statistics

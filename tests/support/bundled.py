@@ -1,7 +1,5 @@
 """Modules of the front end, bundled for Node and run there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs of captures that were made before: a folder of one, read as this installation's own."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds a Chromium for the browser tests; run as a program, it gets one where there is none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Pages of what a diagnosis found, as the server shows them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What code in the playground may try to reach, and how the kernel must answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 Escape = tuple[str, str, str]

@@ -1,7 +1,5 @@
 """The explorer page as a person uses it: panes, lines, what is lit."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import httpx

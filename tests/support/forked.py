@@ -1,7 +1,5 @@
 """Programs of torch in forks of the test's process: torch is imported once for all of them."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Callable, Mapping

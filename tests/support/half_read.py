@@ -1,7 +1,5 @@
 """A run in the middle of its reading, for tests that look at it."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """What a reader and a crawler see of a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

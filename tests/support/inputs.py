@@ -3,8 +3,6 @@
 A new kind of input is one entry here: `tests/reading/test_inputs.py` reads its sample.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -1,8 +1,6 @@
 """A long trace as the profiler writes it: Python functions, operators and launches on two threads,
 kernels on two streams. Always the same for the same number of events."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Generator, Iterator

@@ -1,7 +1,5 @@
 """A graph whose one kernel is a small loop in C++."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 KERNEL = "cpp_fused_sin_0"

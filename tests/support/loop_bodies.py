@@ -1,7 +1,5 @@
 """Scheduler nodes as `ir_post_fusion.txt` has them, and what their operations are matched with."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.origins import Origins
 from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph

@@ -1,7 +1,5 @@
 """New databases of SQLite, copied from one that each process makes once."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from functools import cache

@@ -4,8 +4,6 @@ It logs in whoever `login` names in the request to authorize, with keys of its o
 address. `wrong=nonce` and the like have it make a mistake, which the server must notice.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

@@ -1,7 +1,5 @@
 """The addresses of all pages, from the table of pages."""
 
-from __future__ import annotations
-
 import httpx
 from inductorscope_server.pages.table import PAGES
 

@@ -1,7 +1,5 @@
 """Where tests find their inputs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

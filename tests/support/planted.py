@@ -4,8 +4,6 @@ The operation returns twice the right value, in scalar and vectorised C++ and in
 doubles each element.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A PostgreSQL server for tests."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

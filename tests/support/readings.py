@@ -1,7 +1,5 @@
 """Reading files into a fresh database of SQLite, and what tests ask of what became of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Kinds of uploads, each a small real one: whole, alone, of others, damaged and empty."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

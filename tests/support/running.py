@@ -1,7 +1,5 @@
 """Runs coroutines in tests."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """SeaweedFS for tests: an object store that speaks S3."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Uploads as people send them: real debug folders, each a little different, in small pieces."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Starting the real thing for a test: `inductorscope serve` as a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

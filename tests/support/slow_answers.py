@@ -1,7 +1,5 @@
 """Answers that exceed limits on purpose, for the processes that analyse texts."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import signal

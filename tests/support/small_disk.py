@@ -1,7 +1,5 @@
 """A disk of a few MiB, which a test can fill."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -6,8 +6,6 @@ Files that look at the same server are one unit too. Long units begin first, so 
 ones are left at the end, when there is no more to do for all processes.
 """
 
-from __future__ import annotations
-
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 

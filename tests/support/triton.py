@@ -1,7 +1,5 @@
 """Triton's cache of a kernel of an H200, with another configuration than the one that ran."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

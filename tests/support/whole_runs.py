@@ -1,7 +1,5 @@
 """Runs that a test writes to the store at once."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.time.costs import costs_of
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.runs.costs import insert_costs, timed_graphs

@@ -1,8 +1,6 @@
 """The server of the Model Context Protocol: tools, texts and prompts. All of them only read, except
 for the tool that tries a change, where the owner allows it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol

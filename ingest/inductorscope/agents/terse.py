@@ -1,7 +1,5 @@
 """Shortens an answer for agents: the Markdown that people read, without what only eyes need."""
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 from urllib.parse import unquote

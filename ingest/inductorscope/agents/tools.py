@@ -4,8 +4,6 @@ Each takes a session, the run (or what else it is about), the address of the das
 and the agent's further arguments. It returns Markdown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
 

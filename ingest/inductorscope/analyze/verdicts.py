@@ -1,7 +1,5 @@
 """Verdicts on a run, in sentences."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """A graph as a program to edit in the playground."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Figures of a whole installation: its stored data and its jobs."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import msgspec

@@ -5,8 +5,6 @@ with the name of each text, so that a text that exceeds a limit is passed over f
 rest of the page is shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextvars import ContextVar
 

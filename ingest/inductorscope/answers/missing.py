@@ -1,7 +1,5 @@
 """Raised when the requested object is not in the database."""
 
-from __future__ import annotations
-
 from inductorscope.errors import InWords
 
 

@@ -1,7 +1,5 @@
 """Rows that several pages share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

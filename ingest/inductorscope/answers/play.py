@@ -1,7 +1,5 @@
 """A try of the playground: its code, its options and the graph that is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

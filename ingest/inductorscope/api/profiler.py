@@ -1,7 +1,5 @@
 """`inductorscope.trace_handler`: reads what torch.profiler records."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

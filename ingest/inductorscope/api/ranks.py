@@ -1,7 +1,5 @@
 """Makes one capture of all ranks that a distributed program runs on this machine."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

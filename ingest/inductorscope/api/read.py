@@ -1,7 +1,5 @@
 """Reads a folder that this program recorded, in a child process."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

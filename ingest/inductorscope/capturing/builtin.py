@@ -4,8 +4,6 @@ The models are small files in `models/`, imported only in the capture's child pr
 user's sources that a captured run shows.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any
 

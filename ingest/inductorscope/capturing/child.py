@@ -5,8 +5,6 @@ of this module must be torch-free; code that needs torch is in `inside` and impo
 `capture.json` always records the outcome.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

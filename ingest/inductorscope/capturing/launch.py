@@ -1,7 +1,5 @@
 """How to start a captured program: with which Python, variables and kernels."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ owner configured; a user at the command line may run anything. The child checks 
 `Loading` tells it who runs the model.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Measures and ends the processes of a capture. Torch-free."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

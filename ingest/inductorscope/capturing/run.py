@@ -1,7 +1,5 @@
 """Runs a capture in a child process, within limits. Torch-free and blocking."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

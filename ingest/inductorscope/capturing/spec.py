@@ -4,8 +4,6 @@ The child checks torch's own options (`config` keys, back ends) against the torc
 this module checks everything that does not need torch.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ would refuse every GPU job. The effective limit is on the resident memory of the
 group, including compilers. Jobs on a CPU get both limits.
 """
 
-from __future__ import annotations
-
 import os
 import selectors
 import subprocess

@@ -1,7 +1,5 @@
 """Finds the run that a lock's program is compared with."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

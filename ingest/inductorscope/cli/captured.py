@@ -1,7 +1,5 @@
 """Captures a program for a command that needs its run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Sends files to a server from any machine. An upload resumes after a dropped connection or a
 restart of the server."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

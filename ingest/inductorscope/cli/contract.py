@@ -1,7 +1,5 @@
 """Compiles programs for a lock, and reads what was recorded."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads paths of this machine straight into the database, without upload or worker."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

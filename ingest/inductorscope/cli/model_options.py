@@ -1,7 +1,5 @@
 """Options of `capture` and `lock` that say how to compile a model."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Finds the run that a command names by the first characters of its id."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from inductorscope.cli.app import fail

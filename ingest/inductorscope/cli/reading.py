@@ -1,7 +1,5 @@
 """Opens sessions for commands, after migrating the database."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path

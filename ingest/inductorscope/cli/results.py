@@ -1,7 +1,5 @@
 """Reads or sends files with a progress bar, and prints the outcome."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The default name of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Prints the table of runs on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

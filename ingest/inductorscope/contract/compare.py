@@ -1,7 +1,5 @@
 """Compares two programs of locks: what got worse, what got better, and what is only different."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

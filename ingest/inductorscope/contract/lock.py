@@ -1,7 +1,5 @@
 """The lock: facts of a compile that are the same each time it succeeds, and their TOML file."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Iterator

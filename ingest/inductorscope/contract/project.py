@@ -1,7 +1,5 @@
 """Makes a program of a lock from a stored run, out of what the run's pages show."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

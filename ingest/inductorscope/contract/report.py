@@ -1,7 +1,5 @@
 """Reports a check as text, Markdown, JUnit XML and the JSON of github-action-benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr

@@ -1,7 +1,5 @@
 """Lines of kernels → operations and FX nodes, over every call of every kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from inductorscope.correlate.buffers.origins import OpKey, Origins

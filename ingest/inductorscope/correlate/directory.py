@@ -1,7 +1,5 @@
 """Links of every graph below a path: what `inductorscope links` prints."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

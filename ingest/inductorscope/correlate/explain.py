@@ -4,8 +4,6 @@ Reasons are not stored with the links. A request reads the graph again, and the 
 its lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """All references of one graph."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.origins import Origins
 from inductorscope.correlate.code_lines import Inference, link_ir_nodes, link_lines
 from inductorscope.correlate.links import text_stages

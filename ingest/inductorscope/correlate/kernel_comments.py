@@ -5,8 +5,6 @@ that the kernel's first call writes, in the order in which they are computed: th
 buffer was made for, or its own name where Inductor knows no node.
 """
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.origins import Comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue

@@ -5,8 +5,6 @@ have its name before them. Here a scope gets its own part of each text under its
 it is linked like any graph, and `Inside` adds what was found under the full names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Runs a program that disassembles a file, with limits, and keeps its output."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

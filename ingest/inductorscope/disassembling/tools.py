@@ -1,8 +1,6 @@
 """The programs that print machine code: nvdisasm, objdump, llvm-mca. Uploaded kernels are only
 disassembled, never loaded or run, and loops are simulated."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 from functools import cache

@@ -4,8 +4,6 @@ A figure that is not finite, or larger than any of its kind, is dropped; a chara
 encoding can store is replaced. Both are counted by reason.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

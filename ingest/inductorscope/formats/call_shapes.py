@@ -3,8 +3,6 @@
 Each argument lists a shape or a number for every call. One with a single value has it in all calls.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 

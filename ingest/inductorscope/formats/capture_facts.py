@@ -3,8 +3,6 @@
 The captured program writes it, also when compiling fails; storing the run reads it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """`results.json`: samples of what the first steps of a program compute."""
 
-from __future__ import annotations
-
 import msgspec
 
 RESULTS, EAGER_RESULTS = "results.json", "eager_results.json"

@@ -5,8 +5,6 @@ in step with the text. Texts of torch are full of tokens and keys that are no se
 `cache_key`), so a name in small letters often needs a value that nobody would write as a name.
 """
 
-from __future__ import annotations
-
 import re
 
 import re2

@@ -5,8 +5,6 @@ programs print addresses that contain passwords. `scrub` replaces each value tha
 knows with words. It takes linear time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 

@@ -4,8 +4,6 @@ Regular expressions only find the next bracket, quote or separator and never bac
 counted, so every reader takes linear time on any input.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -8,8 +8,6 @@ A new stage is one entry in `STAGES`, in the order of lists, and a reader in `co
 lines name entities.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

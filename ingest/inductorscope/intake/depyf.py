@@ -7,8 +7,6 @@ In 2023 names had spaces: `__compiled_fn_3 kernel 0.py`, beside a file for each 
 (`__compiled_fn_3 kernel 1.py`, …). A backward then has a number of its own, such as 4.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

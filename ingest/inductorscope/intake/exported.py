@@ -4,8 +4,6 @@ Each byte is written as one character, which takes a quarter less than base64. T
 an HTML parser would change, or that could end the script, are escaped.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from typing import BinaryIO

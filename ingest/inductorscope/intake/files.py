@@ -1,7 +1,5 @@
 """A file of an upload."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

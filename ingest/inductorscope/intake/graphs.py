@@ -1,7 +1,5 @@
 """Groups files by compiled graph, and names the graphs."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recognises archives by their first bytes, not by their names."""
 
-from __future__ import annotations
-
 from inductorscope.formats.unpacking import packing_of
 from inductorscope.intake.exported import BEGIN
 

@@ -1,7 +1,5 @@
 """Decides which names of archive members may be written, and where."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.intake.limits import Refused

@@ -1,7 +1,5 @@
 """Recognises the files of a folder: graphs with their texts, logs, traces, tables and others."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable

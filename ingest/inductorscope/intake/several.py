@@ -1,7 +1,5 @@
 """Lays out several folders, files and archives that were sent together."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ A file that torch named is what its name says. Any other file, such as a renamed
 is recognised by its content; its name decides only between kinds whose content looks the same.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Unpacks a tar from a stream that cannot seek backwards."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 

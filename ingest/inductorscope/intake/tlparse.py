@@ -1,7 +1,5 @@
 """Finds folders that tlparse wrote; their files are records of a log, or pages made from it."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.log.tlparse_folder import PAGES, FolderFile, file_of, is_known

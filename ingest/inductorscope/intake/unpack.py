@@ -1,7 +1,5 @@
 """Unpacks an upload (an archive of a usual kind, a file or a folder) into a folder of files."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Writes members below the target folder, counts them, and never overwrites or follows a link."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

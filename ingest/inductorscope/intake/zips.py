@@ -1,7 +1,5 @@
 """Unpacks a zip without trusting any of its fields."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import stat

@@ -4,8 +4,6 @@ use a thread.
 Nothing outside this package knows the job engine behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbos import DBOSClient

@@ -1,7 +1,5 @@
 """Backs up an installation to one file: its database, and uploads that wait."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 import tempfile

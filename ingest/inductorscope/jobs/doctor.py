@@ -1,7 +1,5 @@
 """Finds what a crash or a person broke in the database and the data folder, and repairs it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

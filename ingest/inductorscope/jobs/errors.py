@@ -1,7 +1,5 @@
 """Errors of requests about uploads and jobs; each message is a sentence."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.errors import InWords

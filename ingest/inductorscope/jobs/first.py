@@ -1,7 +1,5 @@
 """The capture that a new installation starts with, so that there is something to see."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 from sqlalchemy import select

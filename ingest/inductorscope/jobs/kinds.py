@@ -1,7 +1,5 @@
 """The kinds of jobs, one entry each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from inductorscope.capturing.diagnosis.run import KINDS as DIAGNOSES

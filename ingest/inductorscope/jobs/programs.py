@@ -1,7 +1,5 @@
 """Programs that workers run: captures, and captured ones that run again."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Rules for runs and jobs: says them in words, and checks them before a new one is added."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 

@@ -1,8 +1,6 @@
 """The sender of a request: its network address, so that one sender with many requests does not hold
 up others. `store.who` knows who is logged in there and what they may see."""
 
-from __future__ import annotations
-
 import ipaddress
 from contextvars import ContextVar
 

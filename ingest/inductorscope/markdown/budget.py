@@ -1,7 +1,5 @@
 """Cuts a text to a number of tokens, at sensible places, and says what was left out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Formats numbers of an answer with the unit that their field's name gives."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

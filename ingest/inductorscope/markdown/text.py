@@ -1,7 +1,5 @@
 """Pieces of Markdown. Names and texts of a run are quoted so that they cannot break out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

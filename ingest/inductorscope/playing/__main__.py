@@ -7,8 +7,6 @@ does not ask for a signal at its parent's death, which would already come when t
 started it ends.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -4,8 +4,6 @@ A try's code can replace the kernels that Inductor wrote, and later tries run wh
 gets only what tries of the same person left.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable

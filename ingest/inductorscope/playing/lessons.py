@@ -1,7 +1,5 @@
 """The gallery: lessons, and functions of torch's own tutorials."""
 
-from __future__ import annotations
-
 from textwrap import dedent
 
 import msgspec

@@ -1,7 +1,5 @@
 """The playground's questions and answers: what a page asks, and what it gets."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.capturing.playground.order import Ready

@@ -1,7 +1,5 @@
 """Tunes how the C library allocates memory, in processes that read large texts."""
 
-from __future__ import annotations
-
 import ctypes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8

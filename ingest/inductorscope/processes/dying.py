@@ -1,7 +1,5 @@
 """How processes end: with their parent, by a signal or with a status."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

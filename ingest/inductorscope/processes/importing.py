@@ -1,7 +1,5 @@
 """Speeds up imports of large packages."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections.abc import Iterator

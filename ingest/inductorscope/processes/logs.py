@@ -1,7 +1,5 @@
 """Logs to stderr. A failure that repeats is counted, and reported once in a while."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -1,7 +1,5 @@
 """Limits the memory of a process."""
 
-from __future__ import annotations
-
 import os
 import resource
 from pathlib import Path

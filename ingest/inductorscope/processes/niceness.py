@@ -1,7 +1,5 @@
 """Lowers the priority of work that must not slow down pages."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

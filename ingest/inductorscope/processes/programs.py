@@ -1,7 +1,5 @@
 """Starts modules of this package as programs, and decides which environment they get."""
 
-from __future__ import annotations
-
 import os
 import sys
 

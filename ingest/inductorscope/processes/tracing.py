@@ -1,7 +1,5 @@
 """Sends traces to OpenTelemetry, if the environment names a receiver."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os

@@ -1,7 +1,5 @@
 """Stores the files of a run as artifacts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

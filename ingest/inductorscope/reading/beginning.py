@@ -4,8 +4,6 @@ The id depends on the content. For a large log it is known only when the whole l
 goes on while the log is already being read.
 """
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 

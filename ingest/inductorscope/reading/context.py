@@ -1,7 +1,5 @@
 """The state that all steps of reading an upload share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """The owner of a reading: on whose behalf a run is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

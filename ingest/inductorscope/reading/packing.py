@@ -1,8 +1,6 @@
 """Packs a program's files into one archive to send: only files that can be read, without
 secrets."""
 
-from __future__ import annotations
-
 import tarfile
 import tempfile
 from collections import Counter

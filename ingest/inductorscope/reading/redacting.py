@@ -5,8 +5,6 @@ The run is then read again from these texts, so that no page shows anything deri
 original texts, and links still work.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

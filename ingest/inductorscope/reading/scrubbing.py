@@ -1,7 +1,5 @@
 """Removes secrets from the files of an upload. A file that has any is read from a clean copy."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Reads text files as every reader expects them: UTF-8 with replacements, `\n` unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar

@@ -1,8 +1,6 @@
 """The audit: who read an upload's files, deleted something, ran code, or changed a person's
 rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

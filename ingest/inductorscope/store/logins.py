@@ -4,8 +4,6 @@ The hash is keyed with the server's token. So a copy of the database opens nothi
 ends all logins.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 import secrets

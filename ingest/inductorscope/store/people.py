@@ -1,7 +1,5 @@
 """People who may log in: local accounts with a password, and accounts of a proxy or provider."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import secrets

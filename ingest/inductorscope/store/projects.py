@@ -1,7 +1,5 @@
 """Projects, their members, and the places and links of runs."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from datetime import datetime

@@ -3,8 +3,6 @@
 Reports that earlier versions stored lack some of the fields.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Named tokens of programs: shown once, stored as hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

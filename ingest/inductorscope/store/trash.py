@@ -1,7 +1,5 @@
 """Deleted runs stay in the trash for a week, hidden from every page and command."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 

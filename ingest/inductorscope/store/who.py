@@ -4,8 +4,6 @@
 for runs and for everything that belongs to one, so that a page cannot forget it.
 """
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any

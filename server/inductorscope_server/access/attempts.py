@@ -5,8 +5,6 @@ as are those of all such clients together. A client without recent wrong tokens 
 browser that is logged in is not affected: its cookie cannot be guessed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

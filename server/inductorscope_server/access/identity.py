@@ -1,7 +1,5 @@
 """Finds out who sends a request: by a token in a header, a login's cookie, or a proxy's header."""
 
-from __future__ import annotations
-
 import ipaddress
 from datetime import UTC, datetime
 

@@ -1,8 +1,6 @@
 """Signs people in with the server's token, a password, or an OpenID provider: the browser gets a
 cookie that scripts cannot read."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated

@@ -4,8 +4,6 @@ A cookie keeps the browser's part for ten minutes: the provider's answer counts 
 browser.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """What each route needs of a request's sender, whom `Guard` identifies. A test fails for a route
 without a rule."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The server's token: programs send it in a header, browsers log in with it."""
 
-from __future__ import annotations
-
 import secrets
 
 from inductorscope.settings import PREFIX, Settings

@@ -6,8 +6,6 @@
   fewest processes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

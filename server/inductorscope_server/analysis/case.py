@@ -1,7 +1,5 @@
 """A kernel's test case as the text of a file."""
 
-from __future__ import annotations
-
 from inductorscope.answers.explorer.benchmark import case_of
 from inductorscope.capturing.benchmark.text import case_text
 from sqlalchemy.orm import Session

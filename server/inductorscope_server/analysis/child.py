@@ -3,8 +3,6 @@
 It answers one question at a time until the web process closes the connection.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys

@@ -1,7 +1,5 @@
 """Computes answers that analyse texts in this process, for a program with a single caller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 

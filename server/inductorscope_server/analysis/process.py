@@ -1,7 +1,5 @@
 """A child process, seen from the web process: started on demand, killed if it exceeds a limit."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

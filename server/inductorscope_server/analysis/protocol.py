@@ -4,8 +4,6 @@ A pickle can call any function, so this is safe only because both ends are our o
 nothing that was uploaded.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 ETags are digests of the content, so browsers keep files and only revalidate them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 from urllib.parse import quote
 

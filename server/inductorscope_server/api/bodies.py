@@ -1,7 +1,5 @@
 """Request bodies, validated by pydantic, and the answer to requests that start a job."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import msgspec

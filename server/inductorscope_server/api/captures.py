@@ -1,7 +1,5 @@
 """Starts captures and lists built-in models."""
 
-from __future__ import annotations
-
 import msgspec
 from fastapi import APIRouter
 from inductorscope.capturing.builtin import describe

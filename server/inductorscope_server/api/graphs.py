@@ -1,7 +1,5 @@
 """What scripts and commands ask of a run's graphs: nodes, reasons, annotated code, the lock."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query

@@ -1,7 +1,5 @@
 """The health check of the server and its database."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import msgspec

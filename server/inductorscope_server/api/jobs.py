@@ -1,7 +1,5 @@
 """Streams a job's progress, cancels it and retries it."""
 
-from __future__ import annotations
-
 import msgspec
 from fastapi import APIRouter
 from inductorscope.fields import view

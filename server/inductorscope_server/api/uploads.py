@@ -4,8 +4,6 @@ An upload's progress is the stored size of its files, so it can resume after the
 process stops, also at another web process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

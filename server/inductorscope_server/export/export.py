@@ -1,7 +1,5 @@
 """Exports a page and all that belongs to it, by requests to the application in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import tempfile

@@ -4,8 +4,6 @@ The answers are in blocks, packed by deflate, which browsers unpack. The uploade
 packed tar at the end; `intake.exported` finds it by the file's first line and encodes the bytes.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -3,8 +3,6 @@
 So an export holds exactly what the server shows to that person: nothing here renders a page.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Serves exports to download; each is made by `inductorscope export` in a process with limits."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The account page: the viewer's logins and tokens."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated
 

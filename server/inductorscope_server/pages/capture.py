@@ -1,7 +1,5 @@
 """The capture form."""
 
-from __future__ import annotations
-
 import msgspec
 from fastapi import APIRouter
 from inductorscope import urls

@@ -1,7 +1,5 @@
 """Comparisons of runs: two in full, more in a table."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query

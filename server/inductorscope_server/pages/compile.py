@@ -1,7 +1,5 @@
 """The compile pages: what compiling did, why, and its cost; and the records that say so."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from fastapi import Path, Query

@@ -1,7 +1,5 @@
 """The explorer: all stages of a graph side by side, and the links between their lines."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import zstandard

@@ -1,7 +1,5 @@
 """The failure pages: what failed in a run, where and why, and the jobs that diagnose it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query

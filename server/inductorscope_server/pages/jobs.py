@@ -1,7 +1,5 @@
 """The job pages: requests and their progress."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

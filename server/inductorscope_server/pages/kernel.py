@@ -1,7 +1,5 @@
 """The kernel page: source, nodes, calls, time, test case, benchmarks; and permalinks."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

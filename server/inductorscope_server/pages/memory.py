@@ -1,7 +1,5 @@
 """The memory page: the plan of a graph's wrapper, its peak, and the lifetimes of buffers."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query

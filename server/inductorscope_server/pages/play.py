@@ -1,7 +1,5 @@
 """The playground: code typed in the browser, compiled in a confined process."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated
 

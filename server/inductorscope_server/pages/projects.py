@@ -1,7 +1,5 @@
 """Projects and their members; who sees a run, and the link that shares it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated
 

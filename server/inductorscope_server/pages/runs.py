@@ -1,7 +1,5 @@
 """The list of runs; a run, the progress of reading it, what was read, and its files."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query

@@ -1,7 +1,5 @@
 """The server's own page: what is stored, the trash, rules for runs, and jobs by state."""
 
-from __future__ import annotations
-
 from contextvars import Context
 from functools import partial
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The SQL page: queries on the facts of runs."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated
 

@@ -5,8 +5,6 @@ answer, and a template. The entry registers the page, its twin and their documen
 its `tab` of a run, and makes the tests open it.
 """
 
-from __future__ import annotations
-
 from inductorscope.plugins import added
 from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 

@@ -1,7 +1,5 @@
 """The time pages: eager and compiled, tables by kernel, node and line, and the roofline."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from fastapi import Query

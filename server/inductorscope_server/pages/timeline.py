@@ -1,7 +1,5 @@
 """The timeline of a run's traces."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import Query

@@ -1,7 +1,5 @@
 """The page of trials, and the jobs that try changes of a captured program."""
 
-from __future__ import annotations
-
 import msgspec
 from fastapi import APIRouter
 from inductorscope import urls

@@ -1,7 +1,5 @@
 """The documentation: Markdown files, rendered as pages and searched."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cached_property

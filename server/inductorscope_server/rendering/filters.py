@@ -1,7 +1,5 @@
 """Template filters: figures with units, and names as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, pairwise

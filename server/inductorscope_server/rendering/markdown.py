@@ -4,8 +4,6 @@
 Such a request becomes one for the page's JSON twin, which returns the same answer in this format.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from inductorscope import urls

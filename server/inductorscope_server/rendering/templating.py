@@ -12,8 +12,6 @@ Templates get:
   `csp_nonce`
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -3,8 +3,6 @@
 uvicorn by itself waits forever for the rest of a request, and for a client that does not read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import logging

@@ -1,8 +1,6 @@
 """Sends large contents to clients: few at a time, because each takes memory until its client has
 read it, and with few threads, because each piece takes memory while it is read."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 

@@ -4,8 +4,6 @@ Who waits for the process holds no thread: only one request at a time uses it, i
 serves nothing else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import select
 import subprocess

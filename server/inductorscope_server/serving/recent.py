@@ -1,7 +1,5 @@
 """Shares the result of blocking work among all requests of a moment."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Sends traces to OpenTelemetry, if the environment names a receiver: FastAPI makes a span for each
 request, with a span for each query in it. /metrics and the log have the rest."""
 
-from __future__ import annotations
-
 from fastapi.telemetry import TelemetryConfig
 from inductorscope import urls
 from inductorscope.processes.tracing import traces_receiver

@@ -1,8 +1,6 @@
 """Handles requests in turn: few at a time, and only some of one sender, so that others do not wait
 for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Responses with stored content: compressed, named by its digest, revalidated cheaply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

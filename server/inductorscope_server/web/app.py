@@ -1,7 +1,5 @@
 """Creates the application from its parts, routes and guard."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

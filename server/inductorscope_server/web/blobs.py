@@ -1,7 +1,5 @@
 """Content of stored files, decompressed in chunks."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Generator
 from dataclasses import dataclass

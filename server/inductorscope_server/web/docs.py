@@ -1,7 +1,5 @@
 """Serves the documentation as pages and as Markdown, and `/llms.txt`, which lists it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from fastapi import APIRouter

@@ -1,7 +1,5 @@
 """Errors as sentences: what happened, where, which limit, what to do; JSON for the API."""
 
-from __future__ import annotations
-
 import asyncio
 import http
 import logging

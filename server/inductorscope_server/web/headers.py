@@ -1,7 +1,5 @@
 """Headers of every response: the content security policy and related ones."""
 
-from __future__ import annotations
-
 import secrets
 
 from starlette.datastructures import MutableHeaders

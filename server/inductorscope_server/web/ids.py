@@ -1,7 +1,5 @@
 """Path and query parameters that addresses share."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import Path, Query

@@ -4,8 +4,6 @@ The format is written here, because it takes a few lines, and a client library w
 registry of what the database knows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Parameters that name an entry of the vocabulary."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The API's OpenAPI description."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

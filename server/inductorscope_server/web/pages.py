@@ -1,7 +1,5 @@
 """Registers a page, its JSON twin and its Markdown from one entry of the table."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import typing

@@ -1,8 +1,6 @@
 """The application's parts that requests share: settings, database, jobs, templates. Created once
 per process."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator

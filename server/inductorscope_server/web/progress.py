@@ -1,7 +1,5 @@
 """Streams the changes of a job as server-sent events."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 
 from inductorscope.jobs.api import JobsClient

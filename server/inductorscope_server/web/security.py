@@ -8,8 +8,6 @@
   are asked to log in; `rules.py` says what each route needs. Agents at `/mcp` can only read.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import secrets

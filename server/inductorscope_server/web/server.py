@@ -1,7 +1,5 @@
 """The web process: checks the settings, listens, and serves until it is stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gc

@@ -1,7 +1,5 @@
 """Serves the built front end under /static, compressed and cached by version."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Branches on data written without the branch: they compile whole, and compute the same."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

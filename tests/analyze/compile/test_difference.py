@@ -1,7 +1,5 @@
 """Differences of texts: whole, and the same whichever way they are found."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Collectives matched across ranks: who is late, also with clocks that disagree."""
 
-from __future__ import annotations
-
 import io
 import json
 

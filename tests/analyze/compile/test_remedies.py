@@ -1,7 +1,5 @@
 """Each remedy for recompiles, held by compiling for real: once as it is, once with the remedy."""
 
-from __future__ import annotations
-
 import logging
 import textwrap
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The story told from real logs, in words and in figures."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sums of traces: against independent sums, against what a module printed of itself, and whole."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

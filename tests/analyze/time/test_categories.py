@@ -1,7 +1,5 @@
 """Kinds of kernels: Inductor's names of all ages, libraries' names, and operators that launched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

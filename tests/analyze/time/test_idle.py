@@ -1,7 +1,5 @@
 """What the host did in a device's gaps, and the time that is judged."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Intervals, shares, order of extern calls, eager beside compiled: sums that must hold."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

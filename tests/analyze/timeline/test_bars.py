@@ -1,7 +1,5 @@
 """Rows and bars of a timeline: nothing overlaps, nothing is lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

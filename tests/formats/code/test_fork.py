@@ -1,7 +1,5 @@
 """Graphs as programs of the playground."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts made to hurt the readers of graphs, IR, code and wrappers: none raises, none hangs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Output code: kernels and calls of every generation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kernels are named by what they compute, each of a graph differently."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lines of the wrapper: what each does to memory, in Python and in C++."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

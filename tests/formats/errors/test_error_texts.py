@@ -1,7 +1,5 @@
 """What compilers and tracebacks say, taken apart; no text makes a reader raise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

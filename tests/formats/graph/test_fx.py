@@ -1,7 +1,5 @@
 """FX graphs as text, of every spelling seen in real files."""
 
-from __future__ import annotations
-
 import operator
 import re
 from pathlib import Path

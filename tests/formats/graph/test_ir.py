@@ -1,7 +1,5 @@
 """Scheduler nodes as text, today's and yesterday's."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

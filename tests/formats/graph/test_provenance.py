@@ -1,7 +1,5 @@
 """Generations of the provenance mapping."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables that max-autotune prints, as people's logs hold them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs

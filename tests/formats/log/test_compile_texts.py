@@ -1,7 +1,5 @@
 """What torch writes about breaks, recompiles, guards, phases, caches and sizes, read back."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pieces of a log: every byte of it, whatever it holds and however it is cut into blocks."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

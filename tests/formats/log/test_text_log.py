@@ -1,7 +1,5 @@
 """Messages of TORCH_LOGS texts become the records that TORCH_TRACE writes of them."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import re

@@ -1,7 +1,5 @@
 """What TORCH_LOGS prints about fusing and speed, read, asked and shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

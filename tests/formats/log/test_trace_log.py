@@ -1,7 +1,5 @@
 """TORCH_TRACE logs: whole, old, damaged, and arbitrary bytes."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What compiled modules print about themselves, of this and of older versions."""
 
-from __future__ import annotations
-
 import re
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values that AOTInductor prints around every launch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

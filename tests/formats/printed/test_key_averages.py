@@ -1,7 +1,5 @@
 """The text table of key_averages in its many widths, and a capture's rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

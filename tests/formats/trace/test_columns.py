@@ -1,7 +1,5 @@
 """Columns that are longer than what is held in memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Profiler traces: times, joins, old and broken files."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """A run of a server as the baseline of `inductorscope check`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

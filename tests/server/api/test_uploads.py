@@ -1,7 +1,5 @@
 """Resumable uploads over HTTP."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Annotated code to download."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

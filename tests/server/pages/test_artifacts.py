@@ -1,7 +1,5 @@
 """Stored files as text and to download."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Two texts side by side: what the page is of, and what it refuses."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs compared: two in full, several in a table, from the page and the command line."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterator

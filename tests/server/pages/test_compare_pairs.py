@@ -1,7 +1,5 @@
 """Pairs of real runs: what their comparison says of each, and that the parts of a step sum."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """The pages about compiling and their twins, on real logs."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from html import unescape

@@ -4,8 +4,6 @@ Pages come from the table that registers them, so a new page is crawled by itsel
 address that is new here needs an entry in `VALUES`.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import Counter

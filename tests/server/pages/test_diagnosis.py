@@ -1,7 +1,5 @@
 """What to change first: the causes that a run's overview leads with, and how they are ranked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

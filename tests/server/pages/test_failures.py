@@ -1,7 +1,5 @@
 """The page of failures: of a capture whose kernel did not compile, and of logs of failures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path

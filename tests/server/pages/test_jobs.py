@@ -1,7 +1,5 @@
 """Jobs, their progress as it happens, and starting captures."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

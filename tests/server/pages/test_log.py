@@ -1,7 +1,5 @@
 """The log page and its twin, on the run of a real capture."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Any

@@ -1,7 +1,5 @@
 """Machine code of captured kernels: compared by node, compiled without an operation, profiled."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every page as Markdown: the same figures as its JSON twin, and nothing that breaks out."""
 
-from __future__ import annotations
-
 import re
 import typing
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Memory, roofline, and what a kernel's page tells of bytes and test cases."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

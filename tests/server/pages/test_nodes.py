@@ -1,7 +1,5 @@
 """The nodes of a graph, for its picture."""
 
-from __future__ import annotations
-
 from starlette.testclient import TestClient
 
 

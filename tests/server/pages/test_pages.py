@@ -1,7 +1,5 @@
 """Every page and its JSON twin, on the run of a real capture."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """A complete run whose kernels' lines are still to be aligned, as pages tell it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from inductorscope import urls

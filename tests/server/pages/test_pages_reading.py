@@ -1,7 +1,5 @@
 """What was read, and runs that are still being read, as pages tell it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Where the playground runs code, and where it does not. No test here starts torch."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ranks of a real, healthy job with a straggler, which sleeps 20 ms before each step."""
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

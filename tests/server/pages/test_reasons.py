@@ -1,7 +1,5 @@
 """The API says why a line is linked as it is."""
 
-from __future__ import annotations
-
 from starlette.testclient import TestClient
 
 

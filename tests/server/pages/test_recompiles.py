@@ -1,7 +1,5 @@
 """How many compiles the remedies of a run save, counted from its guards, and by compiling."""
 
-from __future__ import annotations
-
 import runpy
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run gets another name and other tags, by the API and by the form of its pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

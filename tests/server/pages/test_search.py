@@ -1,7 +1,5 @@
 """Search and the text of stored files, over HTTP, on the run of a real capture."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of the server: what it stores, the trash, rules; and its metrics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """SQL on the facts of runs: what it answers, and what it refuses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

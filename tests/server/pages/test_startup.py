@@ -1,7 +1,5 @@
 """Why a start compiled again: logs of one program, started again with one change at a time."""
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Callable
 from pathlib import Path

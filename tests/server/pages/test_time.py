@@ -1,7 +1,5 @@
 """The pages of times: what they say sums up, and every table opens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path

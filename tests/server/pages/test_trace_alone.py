@@ -1,7 +1,5 @@
 """Runs of profiler traces alone: the pages show what the traces say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any

@@ -1,7 +1,5 @@
 """What a trial of its fix makes of a cause."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Figures with their units, names cut, ages."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

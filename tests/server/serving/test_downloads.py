@@ -1,7 +1,5 @@
 """Downloads let go of their content as soon as their client is gone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Generator
 

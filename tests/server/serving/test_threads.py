@@ -6,8 +6,6 @@ process. Handlers that are no coroutines run in these threads too, but only in t
 which leaves threads free.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import fields

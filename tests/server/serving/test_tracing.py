@@ -1,7 +1,5 @@
 """Traces, received as a collector would."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

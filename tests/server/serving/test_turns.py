@@ -1,7 +1,5 @@
 """Requests are worked on in turn, and senders do not take those of others."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Accounts, tokens, and who sees what: every route for every role and kind of run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

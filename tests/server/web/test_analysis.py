@@ -1,7 +1,5 @@
 """Texts are analysed in processes with limits, and what exceeds one is passed over."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator

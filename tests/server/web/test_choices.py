@@ -1,7 +1,5 @@
 """What a reader chose comes with every page, and nothing that only looks like it."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.testclient import TestClient
 

@@ -1,8 +1,6 @@
 """What is sent packed: pages and their twins, but no events; the explorer's answer and the files of
 the front end, which are as fresh as what they are of."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logging in with the token: what the browser keeps, when it ends, and how guessing is slowed."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager

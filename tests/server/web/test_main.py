@@ -1,7 +1,5 @@
 """Starting the web process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Headers on every answer, host names, origins, and the token."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager

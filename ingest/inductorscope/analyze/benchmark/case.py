@@ -1,7 +1,5 @@
 """A kernel's test case: its source, its call, its operands, its FX nodes."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -4,8 +4,6 @@ Links between lines say which value each buffer holds, and so where the piece st
 the kernel's outputs, nodes are followed back until each input is a buffer that the kernel reads.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.analyze.memory.layouts import annotation_layout

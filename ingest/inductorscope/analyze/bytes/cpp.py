@@ -7,8 +7,6 @@ tmp2.store(out_ptr0 + static_cast<int64_t>(x1 + 256L*x0));
 out_ptr3[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.analyze.bytes.index import MOST_VARIABLES, numbers_only

@@ -1,7 +1,5 @@
 """Bytes and operations of every kernel call in a graph."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -5,8 +5,6 @@ x0 < 16, x1 < 4        19: windows that overlap x0 + 256*tmp5       where a valu
 one element for each turn of the loops
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Mapping

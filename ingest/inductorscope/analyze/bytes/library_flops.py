@@ -7,8 +7,6 @@
 Attention counts all pairs, even where a causal mask makes half of them unnecessary.
 """
 
-from __future__ import annotations
-
 import re
 from math import prod
 

@@ -5,8 +5,6 @@ for library calls they are the sizes of the operands. Repeated reads from a cach
 do reads of the kernel's own writes: the figure is that of a perfect kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What one iteration of a kernel's source reads, writes and computes."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable

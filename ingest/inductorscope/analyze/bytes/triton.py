@@ -7,8 +7,6 @@ tmp2 = tmp0 + tmp1
 tl.store(out_ptr0 + (x2), tmp2, xmask)
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.analyze.bytes.index import MOST_VARIABLES, numbers_only, values

@@ -1,7 +1,5 @@
 """Finds where a series of measurements changes its level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

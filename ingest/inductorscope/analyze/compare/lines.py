@@ -1,7 +1,5 @@
 """Matches lines of the user's files in two runs, even if edits moved them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath

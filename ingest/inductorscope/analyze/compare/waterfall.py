@@ -1,7 +1,5 @@
 """Splits the difference of two steps into parts that sum to it exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Literal

@@ -1,7 +1,5 @@
 """Advice for graph breaks: torch's own hints on the line, else what is known about the reason."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.analyze.compile.model import GraphBreak

@@ -1,8 +1,6 @@
 """Rewrites a branch on a tensor's value without the branch, and finds where functions and loops
 end."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

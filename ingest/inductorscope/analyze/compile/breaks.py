@@ -1,7 +1,5 @@
 """Graph breaks by place and reason, with the compiles they cause and advice."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

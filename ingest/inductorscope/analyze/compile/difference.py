@@ -4,8 +4,6 @@ Linear in the usual case and bounded in the worst: only stretches between lines 
 both texts are compared, and very large stretches are shown as replaced whole.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher

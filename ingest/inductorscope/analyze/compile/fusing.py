@@ -1,7 +1,5 @@
 """Why two nodes were not fused, by names of scheduler nodes or FX nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """The guards of a compile in readable form."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.fields import Hidden, Prose, view

@@ -1,7 +1,5 @@
 """The kind of work of a compile phase, by its name."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Figures of a compile from `compilation_metrics`, in groups and with units."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

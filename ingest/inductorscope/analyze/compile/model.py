@@ -1,7 +1,5 @@
 """The story of a run's compiles, as stored and shown."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.formats.log.cache_records import CacheAnswer

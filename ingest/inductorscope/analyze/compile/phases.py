@@ -1,7 +1,5 @@
 """Phases of all compiles: their owners, their sums, and the longest on one timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

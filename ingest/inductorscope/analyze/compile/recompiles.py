@@ -1,7 +1,5 @@
 """How often each function was compiled, and what changed between compiles."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """The contribution of each kind of record to the story."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

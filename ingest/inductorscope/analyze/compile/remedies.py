@@ -3,8 +3,6 @@
 Every entry is held by a test that compiles with and without it.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.log.guard_failures import GuardFailure, in_words

@@ -5,8 +5,6 @@ Torch until 2.4 records only why Dynamo restarted, without a place, and not for 
 these versions, the names give the places, and reveal breaks that nothing else records.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Why a cache had no entry: which components of a key differ from the nearest other lookup's."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

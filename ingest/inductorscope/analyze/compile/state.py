@@ -3,8 +3,6 @@
 The handlers in `records` add to it, log by log.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Torch's own reports during a capture: explain, compile_times, C++ loops."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.fields import Prose

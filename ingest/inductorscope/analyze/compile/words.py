@@ -1,7 +1,5 @@
 """The story of a run's compiles in sentences; each part links to its evidence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal

@@ -1,8 +1,6 @@
 """Decides whose fault a failure is: the machine's, the program's, torch's, or nobody's, because
 torch says that it does not support the program."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -4,8 +4,6 @@ The file that the compiler names no longer exists; its text is the kernel's in t
 starting at the kernel's first line. The quoted line confirms that.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Only plain expressions are typed; everything else stays unknown rather than guessed.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.text import closing, split_top

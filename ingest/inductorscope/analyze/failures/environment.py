@@ -1,7 +1,5 @@
 """Failures caused by the machine rather than the program, and how to fix them."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

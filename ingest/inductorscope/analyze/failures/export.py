@@ -1,7 +1,5 @@
 """Problems that draft export skipped: each would fail an export, and is shown as a failure."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.compile.model import Story, SymbolGuard
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.shown import Shown

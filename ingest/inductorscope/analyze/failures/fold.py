@@ -1,7 +1,5 @@
 """Folds tracebacks to the frames that matter: the user's, and torch's last."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Facts about the lines of a graph that a compiler blames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import msgspec

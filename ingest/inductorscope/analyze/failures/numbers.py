@@ -1,7 +1,5 @@
 """What the search for the first wrong number finds out about each node."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

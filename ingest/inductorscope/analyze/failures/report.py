@@ -1,7 +1,5 @@
 """The Markdown report of a failure for an issue, for readers without the dashboard."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.markdown.text import block, code, prose

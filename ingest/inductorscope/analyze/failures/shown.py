@@ -1,7 +1,5 @@
 """A failure with its context: errors at their lines in kernels, nodes, and the cause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

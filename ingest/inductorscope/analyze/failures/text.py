@@ -3,8 +3,6 @@
 Pure: captured runs and uploaded logs are treated alike; nothing is executed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Literal

@@ -2,8 +2,6 @@
 products of libraries. The winner's kernel has the same configuration, or belongs to the same
 library, and multiplies matrices of the same sizes."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

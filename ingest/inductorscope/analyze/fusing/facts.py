@@ -1,7 +1,5 @@
 """The facts about a graph's kernels, from its texts, for every page that shows some of them."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, work_of

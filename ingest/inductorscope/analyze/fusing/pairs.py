@@ -5,8 +5,6 @@ triton_poi_fused_gelu_0.run(buf0, buf1, …)      writes buf1
 triton_red_fused_sum_1.run(buf1, buf2, …)       reads it: together they would not move buf1
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead

@@ -5,8 +5,6 @@ kinds and sizes of kernels, the IR the orders of access. They follow `Scheduler.
 `can_fuse` of the Triton and C++ back ends.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from math import prod

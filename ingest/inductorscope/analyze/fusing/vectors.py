@@ -1,8 +1,6 @@
 """Finds the vectorised loops of C++ kernels, which take several elements at a time:
 `x0+=static_cast<int64_t>(16L)`. For other loops, works out the reason from their accesses."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Finds conditions in a function's source that a future compile would guard on."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Forecasts which compile would serve which call, and how often a list of calls would compile."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 

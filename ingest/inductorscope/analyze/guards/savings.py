@@ -1,8 +1,6 @@
 """Counts the compiles of a function that a call would not have needed if some values were no
 reason to compile again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 

@@ -4,8 +4,6 @@ The text of a guard is parsed, and a small grammar of it is interpreted; everyth
 as unknown.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,8 +1,6 @@
 """Counts a kernel's instructions by kind, and works out how many of its threads fit on a
 multiprocessor."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The size of a kernel's launch, and how it fills the device."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import ceil, prod
 

@@ -1,7 +1,5 @@
 """Analyses the innermost loops of a C++ kernel: vectors, the stack, gathers, calls."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Nsight Compute's samples of a launch, line by line of its machine code."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

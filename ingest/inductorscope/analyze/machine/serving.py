@@ -4,8 +4,6 @@ Such a line belongs to no FX node; its instructions are counted for the nodes wh
 result.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

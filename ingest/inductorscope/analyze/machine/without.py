@@ -1,7 +1,5 @@
 """Rewrites a line of a kernel without its operation, to measure what the operation costs."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec.structs import replace

@@ -9,8 +9,6 @@ differences of logarithms (Hodges and Lehmann), so comparing B with A gives exac
 comparing A with B.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal

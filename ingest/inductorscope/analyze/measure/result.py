@@ -1,7 +1,5 @@
 """The result of measuring two runs: an answer for the step, and the share of each kernel in it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """The memory plan from a graph's texts: what is allocated when, the peak, what reuse saves."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from inductorscope.analyze.memory.layouts import constants_of, layouts_of

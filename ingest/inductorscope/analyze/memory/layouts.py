@@ -4,8 +4,6 @@ The wrapper comes first. Results of extern calls are described by the scheduler'
 are missing, by the pointer types of kernels that use them.
 """
 
-from __future__ import annotations
-
 import re
 
 from msgspec.structs import replace

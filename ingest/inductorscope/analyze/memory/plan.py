@@ -5,8 +5,6 @@ passes it on, `del buf3` frees it, and the tuple that an extern call returns hol
 they have names of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

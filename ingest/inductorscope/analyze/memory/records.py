@@ -1,7 +1,5 @@
 """The plan of a wrapper's memory, as records."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

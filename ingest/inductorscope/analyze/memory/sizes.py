@@ -8,8 +8,6 @@ Such a value was seen while compiling and is not the only one possible: pages th
 number say so.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Finds what the ranks of one job did differently."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """Finds collectives that not all ranks of a job run, and so never end."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.ranks.differences import difference_of_schedules
 

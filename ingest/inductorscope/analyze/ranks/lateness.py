@@ -5,8 +5,6 @@ one rank is the n-th of the others. Clocks of one host agree; those of other hos
 agree as well as possible.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median

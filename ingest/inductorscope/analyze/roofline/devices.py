@@ -4,8 +4,6 @@ Dense figures, without sparsity, in bytes and operations per second. Peaks measu
 itself are better and take precedence.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 

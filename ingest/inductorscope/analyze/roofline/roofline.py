@@ -4,8 +4,6 @@ A kernel cannot be faster than moving its bytes at the memory's peak, nor than i
 arithmetic peak; the longer of the two times is its roof. Headroom is the time above the roof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

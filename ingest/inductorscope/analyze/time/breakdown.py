@@ -1,7 +1,5 @@
 """Computes all figures of a trace that pages show without the code."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.analyze.time.categories import category_of

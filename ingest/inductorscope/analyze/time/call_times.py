@@ -6,8 +6,6 @@ such as a library's in a recorded graph: launches between two of them belong to 
 them.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise

@@ -5,8 +5,6 @@ Inductor puts the category into the name (`triton_poi_fused_…`). Names in libr
 every version, so the operator is tried before them; `kernel_names.py` has the table of names.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.analyze.time.kernel_names import family_of_name, generated_category

@@ -4,8 +4,6 @@ A device's kernel starts when its rank arrives, and ends for all ranks together.
 operator starts when the rank arrives, and another thread does the work.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from inductorscope.analyze.time.facts import CollectiveCalls

@@ -6,8 +6,6 @@ divided by the number of its calls. Every node and line of a call gets all of it
 kernels.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

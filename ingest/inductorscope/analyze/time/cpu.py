@@ -1,7 +1,5 @@
 """Time on processors: self times of operators, and the activity of a thread."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 

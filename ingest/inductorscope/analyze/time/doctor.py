@@ -1,7 +1,5 @@
 """Finds faults in a trace, and missing parts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from inductorscope.analyze.time.facts import Finding

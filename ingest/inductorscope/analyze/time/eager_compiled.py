@@ -10,8 +10,6 @@ eager time is divided among the kernels named after it in proportion to their ti
 estimate, and sums to the operator's time.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ as the gradients of a layer's input and weights, can be swapped, but then belong
 the program.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

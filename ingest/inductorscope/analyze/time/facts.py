@@ -3,8 +3,6 @@
 Apart from the modules that compute them, because pages need no numpy.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Overlapping stretches of time, and the total time that they cover."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import numpy.typing as npt

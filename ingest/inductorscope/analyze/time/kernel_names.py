@@ -6,8 +6,6 @@ by the function alone; their template arguments name anything. Libraries of temp
 function for everything (`cutlass::Kernel2<…>`), so there the template arguments count too.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

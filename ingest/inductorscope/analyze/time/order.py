@@ -6,8 +6,6 @@ calls, such as a convolution, can launch several kernels: they are one item. A r
 or HIP graphs) has no operators: each of its kernels is an item, in the order of their begin.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import msgspec

@@ -4,8 +4,6 @@ The parts of a timeline never overlap and sum to its span. Concurrent work count
 order: computing, communication, copies. `idle/states.py` explains the rest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from inductorscope.analyze.time.facts import Timeline, TimelinePart

@@ -1,7 +1,5 @@
 """What is stored of a timeline beside its bars."""
 
-from __future__ import annotations
-
 import msgspec
 
 STREAM, MARKS, THREAD = "stream", "marks", "thread"

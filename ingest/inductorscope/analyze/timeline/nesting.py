@@ -1,7 +1,5 @@
 """Assigns a row to each event of a track: an event inside another is one row below it."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Sums of time by category. An event's time counts for its own category only, not for that of the
 event around it, so the sums of a thread add up to the time in which it was in any event."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from inductorscope.formats.trace.event_columns import Floats, Numbers

@@ -1,8 +1,6 @@
 """Lays out the events of a trace: a track for each stream and thread, with a row for each level of
 nesting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

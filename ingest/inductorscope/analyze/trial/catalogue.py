@@ -3,8 +3,6 @@
 To add one, add an entry, or write a package with some: docs/extending.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 

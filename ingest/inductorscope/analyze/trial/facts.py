@@ -1,7 +1,5 @@
 """What a run's logs say about changes that may help: calls that break graphs, sizes that differ."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

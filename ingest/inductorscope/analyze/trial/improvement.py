@@ -1,7 +1,5 @@
 """The result of a search for changes that make a program faster."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.analyze.measure.judge import Judged

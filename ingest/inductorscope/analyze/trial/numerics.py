@@ -1,7 +1,5 @@
 """Compares what a program computes with and without a change."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

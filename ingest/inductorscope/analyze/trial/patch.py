@@ -1,7 +1,5 @@
 """Writes a change into a program's source, where that takes few plain lines."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import re

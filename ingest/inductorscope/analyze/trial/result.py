@@ -1,7 +1,5 @@
 """The result of a trial, and what it says."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

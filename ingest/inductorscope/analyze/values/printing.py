@@ -3,8 +3,6 @@
 Works on any object with a tensor's methods: this package does not import torch.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 Tensor: TypeAlias = Any

@@ -1,7 +1,5 @@
 """A table of the values that kernels read and wrote, and the first bad value in it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The causes of a measured difference, line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Compares two runs: their inputs, the cost of a step, and what compiling produced."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum

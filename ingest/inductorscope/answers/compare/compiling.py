@@ -1,7 +1,5 @@
 """What compiling did differently in two runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

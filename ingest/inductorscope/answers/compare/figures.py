@@ -1,7 +1,5 @@
 """The figures that can be compared between runs."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

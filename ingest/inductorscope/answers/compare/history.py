@@ -1,7 +1,5 @@
 """One figure over all runs of a name or tag, or one kernel's work in them, and where it changed."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from datetime import datetime

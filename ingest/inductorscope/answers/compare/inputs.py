@@ -1,7 +1,5 @@
 """The inputs of two runs that differ: versions, machine, settings, and the user's files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """The difference of two runs as Markdown, for a pull request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls

@@ -1,7 +1,5 @@
 """The result of measuring two runs, and whether they can be measured."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

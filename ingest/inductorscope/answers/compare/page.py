@@ -1,7 +1,5 @@
 """The page that compares two runs, and its rows."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Describes the difference of two runs in sentences, the inputs first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum

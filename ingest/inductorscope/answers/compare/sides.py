@@ -1,7 +1,5 @@
 """The graphs, nodes and kernel calls of two runs, ready to be compared."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Compares the steps of two runs part by part, measured in the same way."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Several runs in one table, with outliers marked, and further runs to choose from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

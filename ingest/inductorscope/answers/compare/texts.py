@@ -1,7 +1,5 @@
 """What the generated code of two runs shows about their kernels and memory, beyond their pairs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Compares the phases of two compiles."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

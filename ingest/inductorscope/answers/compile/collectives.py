@@ -1,7 +1,5 @@
 """Which rank comes late to the collectives of a job, from the traces of its ranks."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """Compares two stored texts of a run line by line."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """What was not fused and the cost of that, and which loops are not vectorised."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

@@ -1,7 +1,5 @@
 """The compiles of a run: filtered, sorted, a page at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """One compile: its outcome, its log records in order, guards, symbols, figures."""
 
-from __future__ import annotations
-
 import msgspec
 from msgspec.structs import replace
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Shared parts of the pages about compiling: the story, and links to records and sources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

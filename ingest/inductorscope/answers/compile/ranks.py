@@ -1,7 +1,5 @@
 """Compares the ranks of a job: what each did, and where they diverge."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Rows of the pages about compiles: breaks, histories, failures, caches, kinds of work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Which compile of a run serves which shapes, from its recorded guards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

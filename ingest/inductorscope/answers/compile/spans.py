@@ -1,7 +1,5 @@
 """Prepares the phases of compiling for drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

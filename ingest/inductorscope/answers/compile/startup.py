@@ -1,7 +1,5 @@
 """What a start compiled again, and why no cache had it, beside another run."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The Compile page: the story of a run's compiles in words, and the evidence for each part."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.breaks import break_places

@@ -1,7 +1,5 @@
 """Compile time: phases over time and by name, and kernels."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """Torch's own reports about compiling a captured run, with links to sources and kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 

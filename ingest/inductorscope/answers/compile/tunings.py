@@ -4,8 +4,6 @@ The output of max-autotune lists all candidates; a TORCH_TRACE log has only the 
 fastest Triton kernel if that is a different one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

@@ -1,8 +1,6 @@
 """Pairs of kernels that share memory but were not fused: the cost, and the rule that prevents
 it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Output code with comments that quote the FX lines each of its lines computes."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

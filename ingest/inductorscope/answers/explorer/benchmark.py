@@ -1,7 +1,5 @@
 """Test cases of kernels, and the results of running them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import datetime
 from typing import Any

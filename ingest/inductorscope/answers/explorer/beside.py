@@ -1,7 +1,5 @@
 """Two stages, kernels or graphs side by side, of one run or of two."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The explorer: the files of each stage, the kernels by time, the links."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import msgspec

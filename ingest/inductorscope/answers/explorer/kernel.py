@@ -1,7 +1,5 @@
 """One kernel and one of its calls; the target of a permalink."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Literal
 

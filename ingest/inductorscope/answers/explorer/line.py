@@ -1,7 +1,5 @@
 """A line of any stage: what it became, what it costs, and how that is known."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

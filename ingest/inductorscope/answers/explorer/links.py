@@ -1,8 +1,6 @@
 """The links of a graph as the explorer reads them, which are stored packed in this form, and its
 nodes."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy.orm import Session
 

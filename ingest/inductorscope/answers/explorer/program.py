@@ -1,7 +1,5 @@
 """The texts of a graph that have its nodes as a program."""
 
-from __future__ import annotations
-
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """Why a line of a graph has its links, worked out on request."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """Which lines of kernels compute each line of the user's source."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Which component of the compiler fails: the result of the newest search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

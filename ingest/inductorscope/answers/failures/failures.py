@@ -1,7 +1,5 @@
 """What failed in a run, with evidence, and the results of diagnoses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The search for the smallest failing program: its state, its steps as a chart, files."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

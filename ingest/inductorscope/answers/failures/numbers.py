@@ -1,7 +1,5 @@
 """The first wrong number: results of the newest search, a page of rows at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The Markdown report of a run's failures: everything known about the first one."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Values that kernels read and wrote, parsed on request from the texts of a run."""
 
-from __future__ import annotations
-
 import math
 import threading
 

@@ -1,7 +1,5 @@
 """The TORCH_TRACE logs of a run: records by kind and by compile, a page at a time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any

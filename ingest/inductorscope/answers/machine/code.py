@@ -1,7 +1,5 @@
 """Disassembles compiled files: their instructions, and which of them spill."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.machine.figures import family_of
 from inductorscope.analyze.machine.loops import kind_of, on_stack
 from inductorscope.answers.limits import NotAnalysed

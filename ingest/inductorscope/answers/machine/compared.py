@@ -1,7 +1,5 @@
 """Compares the machine code of kernels that do the same work in two runs, node by node."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

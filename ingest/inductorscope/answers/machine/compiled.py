@@ -1,7 +1,5 @@
 """The compiled configurations of kernels, and their texts."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

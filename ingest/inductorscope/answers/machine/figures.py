@@ -1,7 +1,5 @@
 """The resources that a kernel uses: registers, occupancy, instructions by kind and line."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 

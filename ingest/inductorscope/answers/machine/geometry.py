@@ -1,7 +1,5 @@
 """The sizes of launches: from traces, or else from the code and the log of compiling."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress

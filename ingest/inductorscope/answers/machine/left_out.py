@@ -1,7 +1,5 @@
 """A kernel's resources with and without the operation of a line, as compiled here."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What Nsight Compute's report measured of a kernel."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

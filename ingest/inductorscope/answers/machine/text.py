@@ -1,7 +1,5 @@
 """A compiled text next to its source: for each line, the kernel's lines that it comes from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import PurePosixPath
 

@@ -1,8 +1,6 @@
 """Renders each page as Markdown: special layouts for an overview, a kernel and a comparison, lists
 for the rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

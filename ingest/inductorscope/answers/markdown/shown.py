@@ -1,7 +1,5 @@
 """The pages of a run by name, for the command line and for agents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

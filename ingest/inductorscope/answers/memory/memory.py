@@ -1,7 +1,5 @@
 """The memory plan of a graph: what is allocated when, the peak, buffers and their lifetimes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """A stored file as text: a window of lines, for files of any size."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The graphs of a run, for pages that show one of them. A run of traces or logs may have none."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session

@@ -6,8 +6,6 @@ and nodes, of kernels with the same source. Graphs of other ranks are the same t
 instances: they have the same ids.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What was read for a run: every file and log, and what was left out, repaired or guessed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The page of one run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

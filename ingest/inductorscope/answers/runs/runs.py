@@ -1,7 +1,5 @@
 """The list of runs: searched, sorted by any column, a page at a time."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Sequence

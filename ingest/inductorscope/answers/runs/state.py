@@ -1,7 +1,5 @@
 """How far a run is read. Pages request it every second, so it queries little."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """The tabs of a run: which have nothing to show, and what would fill them."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

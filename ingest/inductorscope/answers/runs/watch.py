@@ -1,7 +1,5 @@
 """A watched folder: each time it is read, the result is a run tagged with the folder's key."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds runs and kernels by parts of their names, ignoring case, the newest first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """The search page: matching lines of code, kernels and runs."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

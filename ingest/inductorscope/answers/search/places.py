@@ -1,7 +1,5 @@
 """Finds the runs and graphs that contain a text, and where the explorer shows its lines."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

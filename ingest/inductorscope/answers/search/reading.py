@@ -1,7 +1,5 @@
 """Reads the pieces that the index finds, text by text, until a page is full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Narrows a search to runs, and finds runs by words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from itertools import islice

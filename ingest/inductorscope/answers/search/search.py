@@ -5,8 +5,6 @@ text that several runs or graphs share is searched once. Work is bounded: after 
 pieces, the rest is left to the next page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

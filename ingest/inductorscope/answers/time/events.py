@@ -1,7 +1,5 @@
 """Selects a page of a trace's events, which are stored as chunks of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

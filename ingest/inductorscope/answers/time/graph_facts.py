@@ -1,7 +1,5 @@
 """The facts about the kernels of graphs, stored or computed from the texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Times of source lines, for the margin of the explorer."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import msgspec

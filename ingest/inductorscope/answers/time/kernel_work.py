@@ -1,7 +1,5 @@
 """The work of a kernel's calls, compared with the machine's limits."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

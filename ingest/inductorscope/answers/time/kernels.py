@@ -1,8 +1,6 @@
 """All kernels of a run in one table: what each computes and costs, how it is launched, and why it
 is a kernel of its own."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Literal

@@ -1,7 +1,5 @@
 """Time by FX node and by line of the user's code, as stored (see `store.costs`)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import msgspec

@@ -1,7 +1,5 @@
 """Profiles of a run: what their traces and tables show, and which one a page shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Compares the kernels of a run with the machine's limits: bytes, operations, headroom."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Literal

@@ -1,7 +1,5 @@
 """The steps of a captured script: the purpose of each, and what compiled meanwhile."""
 
-from __future__ import annotations
-
 import statistics
 
 import msgspec

@@ -1,7 +1,5 @@
 """Long tables of times, page by page. The database sorts and filters them, except events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

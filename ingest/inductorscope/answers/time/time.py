@@ -1,7 +1,5 @@
 """Where the time goes: eager compared with compiled, and by category, kernel, node and line."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Any

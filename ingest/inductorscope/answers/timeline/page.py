@@ -1,7 +1,5 @@
 """The timeline page: a window of one trace of a run, with the selected event and search results."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 from sqlalchemy import select

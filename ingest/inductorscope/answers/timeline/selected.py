@@ -1,7 +1,5 @@
 """One event of a timeline: the events around it, what launched it, and what it launched."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 from sqlalchemy import select

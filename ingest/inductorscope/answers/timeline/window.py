@@ -1,7 +1,5 @@
 """A window of a timeline: its bars, the longest events, and sums by category."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

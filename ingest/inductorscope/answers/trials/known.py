@@ -1,7 +1,5 @@
 """What is known of a captured program, for choosing what to try."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec.structs import replace

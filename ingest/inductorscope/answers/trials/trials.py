@@ -1,7 +1,5 @@
 """The page of a run's trials: each change that was tried, and the newest search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Trials in words."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.numerics import Numerics

@@ -4,8 +4,6 @@ It dies with its parent, compiles into a separate folder, and on a CPU bounds it
 case does the rest. On request, the kernel is only compiled, or launched once.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

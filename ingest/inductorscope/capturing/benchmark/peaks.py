@@ -3,8 +3,6 @@
 The best of several attempts counts. The bytes of a copy are those read plus those written.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Runs a kernel's test case in a child process, within limits. Torch-free and blocking."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ shapes, strides and types, the FX nodes that compute the same, and the code that
 both.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

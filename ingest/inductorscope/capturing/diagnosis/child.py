@@ -3,8 +3,6 @@
 As in `capture.child`, torch is imported only after its environment is set.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import traceback

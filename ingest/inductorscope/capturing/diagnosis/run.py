@@ -3,8 +3,6 @@
 The diagnoses themselves are in `inside/diagnose/`, one module per kind, imported only in the child.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Stores the compiled forms of the captured kernels."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

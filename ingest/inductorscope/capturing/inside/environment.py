@@ -3,8 +3,6 @@
 The child sets everything itself, so that running it by hand captures in the same way.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

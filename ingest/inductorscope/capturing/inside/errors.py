@@ -1,7 +1,5 @@
 """Describes an exception of a captured program."""
 
-from __future__ import annotations
-
 import traceback
 
 from inductorscope.capturing.spec import SpecError

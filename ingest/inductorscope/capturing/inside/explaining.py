@@ -1,7 +1,5 @@
 """Records torch's own reports on compiling: `torch._dynamo.explain` and `compile_times()`."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

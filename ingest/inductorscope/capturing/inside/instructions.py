@@ -4,8 +4,6 @@ For each kind, torch compiles small programs, which takes seconds, and caches th
 a capture starts with an empty cache, each one would repeat this.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

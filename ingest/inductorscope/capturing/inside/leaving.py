@@ -1,7 +1,5 @@
 """Ends a process that imported torch. Torch-free."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes

@@ -1,7 +1,5 @@
 """Loads the model of a spec, and makes a step that runs eagerly or compiled."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

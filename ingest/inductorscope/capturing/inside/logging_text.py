@@ -1,7 +1,5 @@
 """Writes the scheduler's logs on fusion and speed (TORCH_LOGS) to a file of the capture."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records facts about torch and the machine."""
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib import metadata

@@ -6,8 +6,6 @@ with known words. The allowed options are listed, not the forbidden ones, becaus
 options with every release.
 """
 
-from __future__ import annotations
-
 import ast
 import typing
 

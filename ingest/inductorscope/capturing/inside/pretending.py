@@ -4,8 +4,6 @@ Tensors have shapes but no data. Triton compiles the kernels for the GPU's archi
 then runs on shapes instead of launching them.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 from functools import partial

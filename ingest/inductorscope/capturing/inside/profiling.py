@@ -3,8 +3,6 @@
 torch prints key_averages as a table with shortened names; this module writes the rows as JSON.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 The model owns stdout and stderr; its output must not be mistaken for reports.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies the user's source files that stack frames name. Torch-free."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Replaces a kernel that Inductor generates by one of another program."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

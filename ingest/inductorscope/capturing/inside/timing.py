@@ -1,7 +1,5 @@
 """Measures the wall time of eager and compiled calls, interleaved so that conditions match."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

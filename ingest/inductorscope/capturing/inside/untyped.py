@@ -1,7 +1,5 @@
 """Aliases for values whose types belong to torch or the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

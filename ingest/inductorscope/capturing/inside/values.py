@@ -5,8 +5,6 @@ about to run and when it has run, and the buffers that the line names are record
 The format is that of Inductor's printer, so that one parser reads both.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

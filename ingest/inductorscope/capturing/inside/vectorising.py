@@ -3,8 +3,6 @@
 Torch's logs have not said so since 2.5, so the decision is recorded where it is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path

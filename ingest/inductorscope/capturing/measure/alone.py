@@ -1,7 +1,5 @@
 """Runs kernels of two runs on their own, in turns on the same inputs. Torch-free."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path

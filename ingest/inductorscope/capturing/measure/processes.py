@@ -1,7 +1,5 @@
 """Runs a program in one fresh process and returns its times. Torch-free."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

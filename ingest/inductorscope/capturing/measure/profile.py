@@ -1,8 +1,6 @@
 """Splits a profiled step of a fresh process into parts that do not overlap, and counts
 what compiling produced. Torch-free."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

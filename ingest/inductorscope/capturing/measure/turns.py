@@ -1,7 +1,5 @@
 """Runs arms in turns until there is an answer or the budget is used up. Torch-free."""
 
-from __future__ import annotations
-
 import importlib.util
 import time
 from collections.abc import Callable, Sequence

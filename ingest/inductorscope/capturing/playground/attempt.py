@@ -1,7 +1,5 @@
 """Compiles a try's code in its own process, and writes what torch recorded."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

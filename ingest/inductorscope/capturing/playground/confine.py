@@ -4,8 +4,6 @@ If the kernel allows it, the process gets namespaces: it sees torch, compilers a
 but no other process and no network. It writes only to memory, up to a limit.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

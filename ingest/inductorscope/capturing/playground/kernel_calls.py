@@ -1,7 +1,5 @@
 """Linux system calls for which Python has no function."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

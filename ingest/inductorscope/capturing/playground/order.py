@@ -1,7 +1,5 @@
 """Orders to the playground's process, and their results. Torch-free."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePath
 

@@ -4,8 +4,6 @@ It imports torch and compiles a small function once. Each try is then a confined
 further fork runs the code. Orders and answers are lines of JSON.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import select

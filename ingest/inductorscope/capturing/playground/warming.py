@@ -1,7 +1,5 @@
 """Does once, before any try, the work that every try would otherwise repeat."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import logging

@@ -4,8 +4,6 @@ When Inductor puts a kernel into the output, it replaces placeholders with the k
 indents the text; otherwise the lines and their order stay the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import TypeVar

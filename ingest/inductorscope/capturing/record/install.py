@@ -1,7 +1,5 @@
 """Installs the hooks of a record before anything is compiled, and writes it afterwards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

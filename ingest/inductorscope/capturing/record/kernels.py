@@ -1,7 +1,5 @@
 """Records the origins of a kernel's lines each time a kernel is defined for a call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path

@@ -5,8 +5,6 @@ perhaps inside another one. The innermost inner function during the tracing of a
 the call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

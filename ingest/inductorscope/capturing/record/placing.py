@@ -1,7 +1,5 @@
 """Writes a record as entries by line of output_code.py. Needs only torch."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
 

@@ -6,8 +6,6 @@ tails become elements of arrays. Accumulators are declared late, by functions th
 declare; the declarations belong to the reduction that created the function.
 """
 
-from __future__ import annotations
-
 from functools import wraps
 
 from torch._inductor.codegen import cpp

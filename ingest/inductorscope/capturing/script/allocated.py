@@ -1,7 +1,5 @@
 """Records what torch's CUDA allocator held at the peak of a step, and which lines allocated it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

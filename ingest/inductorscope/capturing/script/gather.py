@@ -1,7 +1,5 @@
 """Gathers the records of all processes of a script into one capture. Torch-free."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measures a script from inside: clock of the device, profiles, memory and CUDA graphs."""
 
-from __future__ import annotations
-
 import os
 import resource
 import time

@@ -4,8 +4,6 @@ It does not change what the script does. It notices steps in torch's callbacks: 
 an optimizer, and before each call of a compiled function.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

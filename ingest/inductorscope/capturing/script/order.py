@@ -1,7 +1,5 @@
 """What to observe in a captured process, and where to report it. Torch-free."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The process that measures the machine after a script: `python -m … DEVICE` prints JSON."""
 
-from __future__ import annotations
-
 import sys
 
 import msgspec

@@ -1,7 +1,5 @@
 """Switches torch's own records on and off in a process that is already running."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The script runs once unchanged, and once more without torch.compile. Each run is
 steps are measured, unless it should run to its end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -3,8 +3,6 @@
 A sample takes some 20 µs of each 5 ms, so times hardly change.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

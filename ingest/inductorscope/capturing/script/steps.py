@@ -7,8 +7,6 @@ restarts after the first step: all of them profile the same steps, and the profi
 for a rank that compiles.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a script's steps compute in vain: from equal arguments, from zeros, or gradients unread."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import inspect

@@ -6,8 +6,6 @@ The winner is measured again from the start, since the times that chose it flatt
 time, few candidates take part; if none of them seems to win, the next ones get the time left.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

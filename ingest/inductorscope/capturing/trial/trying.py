@@ -1,7 +1,5 @@
 """Tries one change to a program: first what it does to the code, then to the time. Torch-free."""
 
-from __future__ import annotations
-
 import contextlib
 import statistics
 import time

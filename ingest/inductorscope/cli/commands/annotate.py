@@ -1,7 +1,5 @@
 """`inductorscope annotate`: output code with comments that name its FX lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope bisect`: finds the change that makes a captured program differ."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import typer

@@ -1,7 +1,5 @@
 """`inductorscope capture`: runs a model on this machine, then stores the recording or sends it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`inductorscope delete`: deletes a run."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated
 

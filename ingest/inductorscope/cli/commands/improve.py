@@ -1,7 +1,5 @@
 """`inductorscope improve`: searches for changes that make a program faster."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import UTC, datetime
 from typing import Annotated

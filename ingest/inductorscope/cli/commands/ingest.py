@@ -1,7 +1,5 @@
 """`inductorscope ingest`: reads files into the database of this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

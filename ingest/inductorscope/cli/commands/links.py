@@ -1,7 +1,5 @@
 """`inductorscope links`: which FX nodes each line of code computes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

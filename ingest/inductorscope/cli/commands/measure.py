@@ -1,7 +1,5 @@
 """`inductorscope measure`: finds out whether one captured run is slower than another, and why."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import UTC, datetime
 from typing import Annotated

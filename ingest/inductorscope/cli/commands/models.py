@@ -1,7 +1,5 @@
 """`inductorscope models`: the built-in models."""
 
-from __future__ import annotations
-
 from inductorscope.cli.app import AsJson, app, print_json
 
 

@@ -1,7 +1,5 @@
 """`inductorscope push`: sends files to a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

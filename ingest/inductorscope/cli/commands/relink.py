@@ -1,7 +1,5 @@
 """`inductorscope relink`: renews the links and the compile stories of stored runs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

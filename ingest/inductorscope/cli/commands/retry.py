@@ -1,7 +1,5 @@
 """`inductorscope retry`: repeats a job that failed or was cancelled."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope runs`: the list of runs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

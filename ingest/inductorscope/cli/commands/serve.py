@@ -1,7 +1,5 @@
 """`inductorscope serve`: runs the dashboard and its workers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

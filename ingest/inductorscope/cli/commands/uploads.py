@@ -1,7 +1,5 @@
 """`inductorscope uploads`: lists uploads that no job reads, and drops them."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated
 

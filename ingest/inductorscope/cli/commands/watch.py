@@ -1,7 +1,5 @@
 """`inductorscope watch`: a run page that grows while a program compiles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope worker`: workers without a dashboard."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

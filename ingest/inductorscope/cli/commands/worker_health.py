@@ -1,7 +1,5 @@
 """`inductorscope worker-health`: for container checks."""
 
-from __future__ import annotations
-
 from inductorscope.cli.app import Data, app, fail, load_settings
 from inductorscope.errors import FAILED
 

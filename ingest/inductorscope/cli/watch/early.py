@@ -1,8 +1,6 @@
 """The run of a script that is still running, which can be opened as soon as its steps are
 measured."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from pathlib import Path

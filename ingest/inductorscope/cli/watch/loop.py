@@ -1,7 +1,5 @@
 """Rereads the newest run of a folder each time its logs or debug folders have grown."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Reads files that grow: each reading is a run, which replaces the one before."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from inductorscope.cli.watch.loop import Forget, Read

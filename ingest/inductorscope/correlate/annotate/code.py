@@ -6,8 +6,6 @@ The result runs as before: only comments are added, in places that allow them.
     auto tmp2 = tmp1.neg();
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

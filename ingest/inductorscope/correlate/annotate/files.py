@@ -1,7 +1,5 @@
 """Annotating files: a debug folder, one `output_code.py` in it, or a single listing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from inductorscope.correlate.annotate.code import annotate, node_texts

@@ -5,8 +5,6 @@ say which memory the kernel's pointers refer to: the order of inputs that explai
 is used.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import islice, permutations
 

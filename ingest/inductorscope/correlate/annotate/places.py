@@ -4,8 +4,6 @@ The file is Python; kernels are C++ or Python inside its strings. A comment ther
 string, so its text must not end the string or contain an escape.
 """
 
-from __future__ import annotations
-
 import re
 
 _INDENT = re.compile(r"[ \t]*")

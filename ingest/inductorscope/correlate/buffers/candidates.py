@@ -1,7 +1,5 @@
 """Candidates: the FX nodes whose values a computed buffer may hold."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.correlate.buffers.memory import Memory

@@ -1,7 +1,5 @@
 """Concatenations: buffers that are a part of the memory of one."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES

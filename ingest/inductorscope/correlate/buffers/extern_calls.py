@@ -1,7 +1,5 @@
 """The nodes that extern calls compute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from inductorscope.correlate.buffers.memory import Memory

@@ -1,7 +1,5 @@
 """What buffers hold while loop bodies are read in order, and which nodes are stored so far."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root

@@ -1,7 +1,5 @@
 """What is found about loop bodies: the node of each operation, and the values in buffers."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.correlate.nodes.fx_graph import Root

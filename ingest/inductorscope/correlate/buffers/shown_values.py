@@ -1,7 +1,5 @@
 """What a buffer shows of the value that it holds: all of it, a view, or one of its outputs."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.memory import Memory
 from inductorscope.correlate.buffers.stored import Stored
 from inductorscope.correlate.nodes.fx_value import FxValue

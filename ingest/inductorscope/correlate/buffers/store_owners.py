@@ -5,8 +5,6 @@ certain strides copies its inputs, and so does a view with other users; the stor
 that call or view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

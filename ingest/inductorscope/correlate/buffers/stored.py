@@ -1,7 +1,5 @@
 """A loop body, and the value that it stores."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.correlate.nodes.body import LEAVES

@@ -1,7 +1,5 @@
 """Matches loop-body operations with post-grad nodes, by walking buffers in lowering order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 

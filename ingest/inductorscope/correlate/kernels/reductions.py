@@ -4,8 +4,6 @@ A persistent reduction sees its whole row at once: broadcast, mask, combine. A l
 partial results in accumulators (`_tmp5`, `tmp8_mean`) inside the loop and combines them after it.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.kernels.statements import TEMPORARY, Statement

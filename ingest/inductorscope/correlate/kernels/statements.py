@@ -5,8 +5,6 @@ are generated, which may differ from the order of lines. A statement therefore h
 names it defines and uses, and tags: operators and functions, without types and casts.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 

@@ -1,7 +1,5 @@
 """The body of a Triton kernel as blocks of statements."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.kernels.statements import TEMPORARY, Block, Statement, describe

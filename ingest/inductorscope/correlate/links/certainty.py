@@ -3,8 +3,6 @@
 The explorer computes the same in `frontend/src/explorer/state/certainty.ts`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from inductorscope.correlate.links.model import Confidence, GraphLinks

@@ -1,7 +1,5 @@
 """Collects references: interns entities, sorts by line, keeps the highest certainty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from inductorscope.correlate.links.model import Confidence, GraphLinks, StageLinks

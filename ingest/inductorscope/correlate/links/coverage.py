@@ -1,7 +1,5 @@
 """How much of a graph is explained: lines of its kernels that compute, and its FX nodes."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.links.certainty import (

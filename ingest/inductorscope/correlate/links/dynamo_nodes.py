@@ -7,8 +7,6 @@ loop the parameters identify the iteration. When a line's mapping is not clear, 
 candidates.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The FX nodes that a call of a kernel computes, from Inductor's records."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inductorscope.correlate.links.collect import Collector

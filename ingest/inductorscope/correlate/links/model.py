@@ -13,8 +13,6 @@ Entities are strings, `kind:name`, unique within one graph:
 Each reference has a certainty.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import msgspec

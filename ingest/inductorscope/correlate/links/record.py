@@ -1,7 +1,5 @@
 """References recorded by a capture while the code was generated: exact, for each call."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import msgspec

@@ -1,7 +1,5 @@
 """Links stages whose text names its entities: FX graphs, sources, scheduler nodes, the wrapper."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The input of linking: the texts of one graph."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code

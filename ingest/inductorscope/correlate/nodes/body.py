@@ -1,7 +1,5 @@
 """A loop body that is being read, with what its buffers hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import msgspec

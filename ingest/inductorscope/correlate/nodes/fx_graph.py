@@ -1,7 +1,5 @@
 """The post-grad graph as values, with views resolved to their producers."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.nodes.fx_value import FxValue

@@ -1,7 +1,5 @@
 """One value of the post-grad graph: a node, its inputs and its users."""
 
-from __future__ import annotations
-
 import msgspec
 
 # Views only re-index their input; a load passes through them.

@@ -4,8 +4,6 @@ Only the top operation counts. Unlisted nodes may absorb any operation: their re
 body ends where the values of their arguments begin.
 """
 
-from __future__ import annotations
-
 import re
 
 _STRICT: dict[str, str] = {

@@ -5,8 +5,6 @@ A rule is a function with a docstring, which says why and has an example, and an
 Its weight has a name. `python -m bench.ablate` prints what each is worth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from inductorscope.correlate.nodes.body import BAD, Body

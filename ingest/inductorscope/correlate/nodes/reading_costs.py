@@ -5,8 +5,6 @@ arguments begin: another node's region, or a load of a buffer that is known to h
 The cheapest reading is found by dynamic programming over (operation, node) pairs.
 """
 
-from __future__ import annotations
-
 from math import isclose
 
 from inductorscope.correlate.nodes.body import BAD, ELSEWHERE, LEAVES, Body, Choice

@@ -1,7 +1,5 @@
 """The operations of one loop body as a tree of values, ready to be matched with FX nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Sizes as written: numbers of elements and shapes, including symbolic ones."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

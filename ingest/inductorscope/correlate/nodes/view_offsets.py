@@ -5,8 +5,6 @@ offset in a load's index shows which of them is read. Roots are assumed to be de
 other views than parts the offset is that of the whole, or unknown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -7,8 +7,6 @@ left out and the walk continues: later operations find their statements by their
 unknown emission affects only one operation.
 """
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.replay.control import check, combined, masked_end, reduction
 from inductorscope.correlate.replay.memory import load, store

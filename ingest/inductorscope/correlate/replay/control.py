@@ -1,7 +1,5 @@
 """Replays reductions, and checks of computed indices."""
 
-from __future__ import annotations
-
 from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.replay.memory import own_store

@@ -4,8 +4,6 @@ The table covers both backends, scalar and vectorised. Unlisted operations have 
 (`ops.sin` → `tl_math.sin(…)`, `tmp0.sin()`, `std::sin(…)`).
 """
 
-from __future__ import annotations
-
 _TABLE: dict[str, str] = {
     "add": "+ add", "sub": "- sub", "mul": "* mul", "truediv": "/ div_rn fdiv", "div": "/ div_rn",
     "floordiv": "// / floor_divide_integral div_floor_integer div_floor_floating_vec floor "

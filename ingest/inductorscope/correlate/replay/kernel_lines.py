@@ -1,7 +1,5 @@
 """Aligns the lines of a kernel with loop-body operations, for each call."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Replays loads and stores."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.buffers.origins import OpKey

@@ -5,8 +5,6 @@ Outputs identify the nodes: output buffers appear by name among the call's argum
 memory renames buffers (`buf21 = buf8; del buf8  # reuse`), so all names of a piece of memory count.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The state of replaying loop bodies into a block."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Replays operations that compute: constants, indices, arithmetic."""
 
-from __future__ import annotations
-
 import re
 from math import isclose, isnan
 

@@ -1,7 +1,5 @@
 """The costs of replaying operations into statements, in one table."""
 
-from __future__ import annotations
-
 CERTAIN = 0.05
 """A statement that costs less is the operation's; no other is looked at."""
 TOLD_APART = 0.01

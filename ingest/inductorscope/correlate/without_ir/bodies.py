@@ -1,7 +1,5 @@
 """Loop bodies of one call: a block's operations with the buffers of its pointers."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp, RaisedStore

@@ -5,8 +5,6 @@ lanes, under the loop's mask) is an alias, and its lines belong to the first ope
 the statements about one accumulator are one reduction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Lines of kernels → FX nodes where no loop body was dumped: a log alone, a pasted listing."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.links.collect import Collector

@@ -1,7 +1,5 @@
 """The `ops.*` of a kernel's statement, from its text alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """Records of a raised kernel: operations of loop bodies, with pointers in place of buffers."""
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -4,8 +4,6 @@ Lines of aliases go to their user, loads and literals to their first user, and t
 operation written in several steps to its last step.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 import msgspec

@@ -1,7 +1,5 @@
 """Reads the text of single statements while kernels are raised."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.kernels.statements import TEMPORARY, Statement

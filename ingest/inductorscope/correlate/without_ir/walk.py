@@ -5,8 +5,6 @@ scheduler node, in order: a value stored earlier in the same kernel and used aga
 load. Each write to the same memory makes a new buffer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a wrapper says of its buffers and library calls."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.correlate.replay.schedule import argument_buffer

@@ -10,8 +10,6 @@ AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, a_bias, arg6_1, 1L, 1
 call_triton_poi_fused_neg_0(buf1, buf2, 8L, stream, kernels, this->cubin_dir_);
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Calls in statements of a C++ wrapper: callee, arguments and results."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

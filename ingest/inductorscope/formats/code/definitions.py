@@ -5,8 +5,6 @@ without a name before it, in a comment. C++ kernels of a C++ wrapper are plain f
 `extern "C" void cpp_fused_add_0(…) {`. Listings that people paste hold bare functions, too.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

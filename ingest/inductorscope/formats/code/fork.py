@@ -10,8 +10,6 @@ inputs = (
 )
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 

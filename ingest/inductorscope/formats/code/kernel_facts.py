@@ -1,7 +1,5 @@
 """Facts in a kernel's text: its body, category, parameters and configuration."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

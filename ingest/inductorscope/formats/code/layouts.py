@@ -1,7 +1,5 @@
 """Shapes, strides, types and sizes in bytes of a wrapper's buffers."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -13,8 +13,6 @@ Then `def call(…)`, in a `Runner` class since 2.9. With `cpp_wrapper` and AOTI
 is C++, alone or in a Python string, and its comments start with `//`.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.code import kernel_facts

@@ -1,7 +1,5 @@
 """Records of output code: kernels and their calls."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.formats.code.kernel_facts import Fragment

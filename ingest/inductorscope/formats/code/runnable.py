@@ -9,8 +9,6 @@ torch._inductor.config.max_autotune = True
 # NVIDIA H200 : 1
 """
 
-from __future__ import annotations
-
 import re
 
 _ENVIRONMENT = re.compile(r"^os\.environ\['(\w{1,200})'\] = '([^'\n]{0,2000})'", re.M)

@@ -1,7 +1,5 @@
 """Names kernels by what they compute: `layer_norm + gelu`, with a number that tells them apart."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

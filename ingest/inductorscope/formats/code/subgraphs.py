@@ -10,8 +10,6 @@
 Names inside have the function's name as a prefix, and so does a function that it calls.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.code.records import CodeCall, CodeFunction, Invocation, OutputCode

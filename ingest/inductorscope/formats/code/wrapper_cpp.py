@@ -1,7 +1,5 @@
 """Lines of a C++ wrapper (AOTInductor, `cpp_wrapper`), as the records of `wrapper_lines`."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.code.layouts import Layout, dtype_of, sizes

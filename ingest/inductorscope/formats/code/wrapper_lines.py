@@ -10,8 +10,6 @@
 C++ wrappers do the same with `aoti_torch_empty_strided`, `std::move` and `.reset()`.
 """
 
-from __future__ import annotations
-
 from inductorscope.formats.code.records import OutputCode
 from inductorscope.formats.code.wrapper_cpp import CppWrapper
 from inductorscope.formats.code.wrapper_python import LineKind, PythonWrapper, WrapperLine

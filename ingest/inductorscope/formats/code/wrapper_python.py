@@ -1,7 +1,5 @@
 """Lines of a Python wrapper as records, and code shared with C++ wrappers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal

@@ -13,8 +13,6 @@
 `missing lowering` and `missing decomposition` are followed by the same list.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Removes from messages what differs each time: temporary paths and addresses."""
 
-from __future__ import annotations
-
 import re
 
 _PATH = re.compile(r"[\w.@+~/\\-]{2,}+")

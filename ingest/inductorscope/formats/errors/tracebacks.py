@@ -12,8 +12,6 @@ Logs indent them. Messages quote the user's frames without a heading, after `Fou
 `from user code:`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Literal

@@ -14,8 +14,6 @@ PTXASError: PTXAS error: Internal Triton PTX codegen error
 ptxas /tmp/tmpa.ptx, line 120; error   : Feature '.bf16' requires .target sm_80 or higher
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -9,8 +9,6 @@ AOTAutograd writes one parameter or output per line, with a comment each; a join
 arguments in its first lines. `print(graph)` uses another notation, see `fx_printed`.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.graph.fx_nodes import (

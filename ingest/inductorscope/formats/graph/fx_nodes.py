@@ -1,7 +1,5 @@
 """Nodes of FX graphs, and parsers of their parts."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -6,8 +6,6 @@ graph():
     return add
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -15,8 +15,6 @@ its name as a prefix: `true_graph_0_op0`. Until 2.4 a node has the name of its o
 has no separate lines (`buf0.users = …`, `buf0_layout = …`), and members are indented.
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.graph.ir_lines import (

@@ -1,7 +1,5 @@
 """Parsers of single lines and values of `ir_*_fusion.txt`."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.text import call_arguments, closing, split_top

@@ -1,7 +1,5 @@
 """Scheduler nodes, their buffers and loop bodies, as records with lines."""
 
-from __future__ import annotations
-
 import msgspec
 
 from inductorscope.formats.text import Problem

@@ -10,8 +10,6 @@ and `inductor_post_to_pre_grad_nodes`, the history of each node through the pass
     {"relu": [{"name": "relu", "from_node": [{"name": "relu_1", "from_node": []}]}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

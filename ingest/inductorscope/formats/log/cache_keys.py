@@ -1,7 +1,5 @@
 """The components of a cache's key: `[digest] name: value`, as lookups log them."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

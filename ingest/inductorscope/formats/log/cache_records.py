@@ -1,7 +1,5 @@
 """Results of cache lookups: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

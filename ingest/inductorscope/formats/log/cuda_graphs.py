@@ -1,7 +1,5 @@
 """Why torch records no CUDA graph: its reason, and the line that causes it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePath
 

@@ -23,8 +23,6 @@ Builds before 2.7 write `Reason: Unsupported: …` and no hints. Until 2.4 the s
     torch._dynamo.exc.Unsupported: call_function BuiltinVariable(print) [ConstantVariable(str)] {}
 """
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 

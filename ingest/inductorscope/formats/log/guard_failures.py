@@ -5,8 +5,6 @@
 ["0/1: …", "0/0: …"]          (2025 builds write a list; 2.13 adds the user's stack to each)
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

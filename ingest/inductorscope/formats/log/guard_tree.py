@@ -8,8 +8,6 @@ TREE_GUARD_MANAGER:
 Guard latency = 26.16 us
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

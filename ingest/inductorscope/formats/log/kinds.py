@@ -5,8 +5,6 @@ is `{"artifact": {"name": "toy"}}`. Unknown kinds are read, counted and shown as
 `make docs` writes the tables of `docs/logs.md`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """One record of a TORCH_TRACE log: its prefix, and metadata that is decoded on demand."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

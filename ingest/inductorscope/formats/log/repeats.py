@@ -5,8 +5,6 @@ payload with that MD5 came before, comparing the two takes a tenth of the time o
 checking its MD5 and removing its TABs.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from io import BufferedReader, FileIO

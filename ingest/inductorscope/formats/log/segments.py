@@ -4,8 +4,6 @@ A segment is such a line and all lines after it that begin with a TAB or are emp
 searched in whole blocks, and large segments come in parts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

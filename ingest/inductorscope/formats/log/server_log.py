@@ -5,8 +5,6 @@ factors of vLLM's own cache of compiled code.
     [2026-06-20 14:45:37 TP0] Capture cuda graph end. Time elapsed: 8.1 s. mem usage=0.54 GB.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

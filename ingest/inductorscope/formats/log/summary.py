@@ -1,7 +1,5 @@
 """Summary of a TORCH_TRACE log."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import TypeVar
 

@@ -7,8 +7,6 @@ becomes the record of an output code, with the code as its payload. A text of se
 processes is read once for each of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

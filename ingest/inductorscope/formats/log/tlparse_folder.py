@@ -7,8 +7,6 @@ Reading turns the files back into records. Records without a payload, such as th
 compile, have no file.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter

@@ -8,8 +8,6 @@ Anything may precede it, as in the outputs of torchrun, of CI systems and of ser
 2026-11-21T11:13:16.7000000Z [rank1]:V1121 11:13:16.660000 13776 torch/_inductor/graph.py:2722] …
 """  # noqa: E501 (sample lines are shown whole)
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -6,8 +6,6 @@ V1121 11:13:16.660000 13776 torch/_inductor/scheduler.py:2059] [0/0] [__fusion] 
 I1121 11:13:16.578000 13776 torch/_inductor/graph.py:1002] [0/0] [__perf_hints] Using FallbackKernel: torch.ops.aten.cumsum.default
 """  # noqa: E501 (sample lines are shown whole)
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sized
 

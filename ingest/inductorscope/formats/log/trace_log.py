@@ -7,8 +7,6 @@ A bad line affects only itself: unreadable lines are counted by reason, with an 
 removed before a record is returned.
 """  # noqa: E501 (a sample line is shown whole)
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from abc import ABC, abstractmethod

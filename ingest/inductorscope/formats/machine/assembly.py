@@ -9,8 +9,6 @@
 The innermost file and line are printed only where they change, the frames around them always.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

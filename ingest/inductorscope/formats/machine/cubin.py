@@ -4,8 +4,6 @@ A cubin is an ELF file. Its section `.nv.info` holds attributes: a byte for the 
 attribute, and two bytes that are its value or the length of a longer value.
 """
 
-from __future__ import annotations
-
 import struct
 
 import msgspec

@@ -1,8 +1,6 @@
 """Reconstructs a kernel's definition, in the form of output code, from the files of Triton's
 compiler."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.machine.tritonparse import PythonSource

@@ -7,8 +7,6 @@ Throughput Bottlenecks:
   - Register Dependencies [ 18.24% ]
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,8 +1,6 @@
 """What the caches of Triton and Inductor say about compiled kernels, and how to find their
 source."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

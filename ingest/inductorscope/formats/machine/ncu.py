@@ -5,8 +5,6 @@ and the launches that were profiled. Each part is a protocol buffers message, pr
 in four bytes; Nsight Compute's folder `extras/FileFormat` describes them.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator

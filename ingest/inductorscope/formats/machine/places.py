@@ -1,7 +1,5 @@
 """Maps each line of a compiled text to the line of the source that it comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import msgspec

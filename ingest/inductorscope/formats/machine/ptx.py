@@ -6,8 +6,6 @@ mad.wide.s32  %rd6, %r9, 4, %rd8;
 .file 1 "/tmp/cache/pl" "cpl7….py"
 """
 
-from __future__ import annotations
-
 import re
 
 from inductorscope.formats.machine.cubin import CubinFacts

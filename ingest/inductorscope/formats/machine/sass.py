@@ -8,8 +8,6 @@ A second text has the number of live registers next to each instruction, and no 
             /*0110*/         @!P0 LDG.E.EF.64 R4, desc[UR4][R2.64] ;  // |   6   |   1    |
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

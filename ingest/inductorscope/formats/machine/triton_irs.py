@@ -13,8 +13,6 @@
 !27 = !DILocation(line: 222, column: 24, scope: !18, inlinedAt: !23)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

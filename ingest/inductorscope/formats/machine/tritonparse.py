@@ -6,8 +6,6 @@ Triton made from a kernel.
  "python_source": {"file_path": "/tmp/cpl7….py", "start_line": 10, "code": "@triton.jit\\n…"}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -8,8 +8,6 @@ dtypes: torch.float32, torch.float32
 SingleProcess AUTOTUNE benchmarking takes 0.5000 seconds and 0.2000 seconds precompiling for 2 choices
 """  # noqa: E501 (sample lines are shown whole)
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Lines with the time of one kernel and the bytes it moved."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

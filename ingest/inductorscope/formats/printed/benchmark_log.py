@@ -4,8 +4,6 @@ alone, and the file that `TORCHINDUCTOR_PROFILE=1` writes.
 Each measurement has its own form of line. All other text, such as warnings, is skipped.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

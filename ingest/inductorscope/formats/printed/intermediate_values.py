@@ -15,8 +15,6 @@
 print the mean as `Dtype`.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """`key_averages()`: the table that torch prints, and the rows that a capture writes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass, field

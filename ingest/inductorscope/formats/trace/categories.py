@@ -5,8 +5,6 @@ from the first versions. The profiler before Kineto wrote no categories: its eve
 `CPU functions` or `CUDA functions`.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from inductorscope.formats.trace.event_columns import KERNEL, MEMCPY, MEMSET

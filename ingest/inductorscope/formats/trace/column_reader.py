@@ -1,7 +1,5 @@
 """Columns of numbers, filled from batches of events."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The columns hold work of devices, operators and marked spans of CPU threads, cal
 that launch device work, and all other events that have a duration.
 """
 
-from __future__ import annotations
-
 from array import array
 from io import FileIO
 from pathlib import Path

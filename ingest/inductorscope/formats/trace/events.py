@@ -1,8 +1,6 @@
 """Events of a Chrome trace, streamed. Batches are decoded strictly; a batch that fails is read
 again event by event, and each repair is counted. Holds only a few MiB in memory."""
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

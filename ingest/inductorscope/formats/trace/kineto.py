@@ -4,8 +4,6 @@ Times are fractional microseconds. A kernel is an event of the device; the `cpu_
 the same name that Inductor records around a Triton launch is an operator and counts as such.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ its kernels with one call, so the id does not identify them; then a Triton kerne
 its name, if only one file has it.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

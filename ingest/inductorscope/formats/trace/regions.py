@@ -5,8 +5,6 @@ Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, bu
 belong to one graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The sizes of kernels' launches, and the device that they ran on, as the profiler records them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

@@ -1,7 +1,5 @@
 """The address of the server that runs on a data folder, for the links that commands print."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

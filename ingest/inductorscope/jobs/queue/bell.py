@@ -4,8 +4,6 @@ Each worker listens at named pipes in the data folder, one for each queue. A rin
 worker that misses it, or runs on another machine, finds the job when it next polls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

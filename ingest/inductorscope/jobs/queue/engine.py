@@ -3,8 +3,6 @@
 Only `engine`, `workflow`, `reaper`, `pruning` and `api` know it.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import threading

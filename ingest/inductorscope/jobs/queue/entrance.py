@@ -1,7 +1,5 @@
 """Enters jobs in the queue. Nothing outside of `jobs` knows the engine behind it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbos import DBOSClient, EnqueueOptions

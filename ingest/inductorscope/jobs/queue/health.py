@@ -1,7 +1,5 @@
 """Tells which workers are alive, by their heartbeats."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Writes a worker's heartbeat, and stops the worker when that fails for too long."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

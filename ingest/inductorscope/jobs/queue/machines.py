@@ -1,7 +1,5 @@
 """What a worker's machine has, and what a job needs."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Every process of a job inherits the job's id in its environment. So the job's co
 too, even those in a session of their own or whose parents have died.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -5,8 +5,6 @@ Each step deletes a bounded number of rows in short transactions, so that others
 them; the next round deletes what is left.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from dbos import DBOSClient

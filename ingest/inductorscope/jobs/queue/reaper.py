@@ -6,8 +6,6 @@ dead. A worker elsewhere is dead when its heartbeat has not changed for a while 
 the machines' clocks need not agree.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import datetime

@@ -1,8 +1,6 @@
 """The process that renews links for a worker: started when the worker begins, and after every job
 that reads files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

@@ -1,8 +1,6 @@
 """Executor ids. A living worker holds its id's lock file, which the system releases when the worker
 dies."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

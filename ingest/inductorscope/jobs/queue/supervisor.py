@@ -1,8 +1,6 @@
 """Keeps the web process and the workers alive: restarts a process that died under the same name,
 and ends a web process that does not answer."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

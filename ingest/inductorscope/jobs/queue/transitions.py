@@ -5,8 +5,6 @@ attempt has replaced it. So a process that has not noticed that its job was canc
 cannot change the job.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A worker process: takes jobs from the queue, and looks after those of workers that died."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

@@ -4,8 +4,6 @@ All parsing and compiling happens in the child, so that no failure there ends th
 is stopped by killing its child.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

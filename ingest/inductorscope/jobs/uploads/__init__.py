@@ -1,8 +1,6 @@
 """Uploads: what may be announced, where their files are until a job reads them, and how long they
 stay."""
 
-from __future__ import annotations
-
 from inductorscope.jobs.uploads.files import Uploads
 from inductorscope.settings import Settings
 from inductorscope.store.contents.objects import open_store

@@ -3,8 +3,6 @@
 The new job's id is computed from the old one's, so that asking twice gives one job.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Checks what is announced as an upload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from inductorscope.intake.limits import Limits, Refused, size_text

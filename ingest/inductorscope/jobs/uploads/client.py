@@ -1,7 +1,5 @@
 """Uploads as the web process and the command line see them: announced, sent, finished, dropped."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Sequence

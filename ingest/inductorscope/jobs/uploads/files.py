@@ -1,7 +1,5 @@
 """Files of uploads on a disk."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

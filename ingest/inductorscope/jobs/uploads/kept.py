@@ -6,8 +6,6 @@ for each sender and one for all. When it is reached, files of failed jobs make w
 uploads of which nothing arrived for a while.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ It ends the job itself, with a run or a sentence. Its worker ends the job only i
 not.
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import gc

@@ -1,8 +1,6 @@
 """The job that benchmarks a kernel of a run captured here, profiles it, or compiles it without an
 operation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

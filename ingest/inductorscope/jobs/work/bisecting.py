@@ -1,7 +1,5 @@
 """Searches for the change that makes one program differ from another."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol

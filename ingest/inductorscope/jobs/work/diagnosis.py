@@ -1,7 +1,5 @@
 """The jobs that run a captured program again to find out what is wrong with it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy.orm import Session

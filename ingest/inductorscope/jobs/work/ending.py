@@ -4,8 +4,6 @@ So a complete run always has an ended job: a job that is repeated after a crash 
 and an attempt that was replaced cannot add to a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from sqlalchemy.orm import Session

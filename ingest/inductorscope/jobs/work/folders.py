@@ -1,7 +1,5 @@
 """The folders in which jobs work, and clearing what nobody needs."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The job that measures two captured runs."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.measure.result import Measurement
 from inductorscope.answers.compare.measured import in_words
 from inductorscope.capturing.measure.processes import Runner

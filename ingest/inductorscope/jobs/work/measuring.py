@@ -1,7 +1,5 @@
 """Measures two captured runs in turns, and finds what caused the difference."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

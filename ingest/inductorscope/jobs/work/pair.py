@@ -1,7 +1,5 @@
 """A pair of captured runs: programs to run again, and their kernels that do the same work."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Writes the progress of a job's child to the job's row, a few times a second at most."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """The jobs that end with a run: reading an upload, and running a capture and reading it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ reading left for later, and writes the facts of runs that SQL reads.
 It ends when nothing is left to do. On one database only one works at a time.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import logging

@@ -1,7 +1,5 @@
 """Settings in which two captured programs differ, and versions of one program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The task that every kind of work is given."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

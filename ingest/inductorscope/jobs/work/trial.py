@@ -1,7 +1,5 @@
 """The jobs that try changes of a captured program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

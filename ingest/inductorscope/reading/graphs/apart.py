@@ -4,8 +4,6 @@ A batch's memory returns to the system when its process ends. If a process dies,
 affected: the remaining graphs of the batch are tried once more, each in its own process.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Compiled forms of each kernel, joined by the hash of the kernel's source."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -3,8 +3,6 @@
 Pure: takes texts and returns records, so it runs in this process or in another.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import partial

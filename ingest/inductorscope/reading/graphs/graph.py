@@ -1,7 +1,5 @@
 """Reads the graphs of a run: parsed once for all that share their texts, and stored as rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

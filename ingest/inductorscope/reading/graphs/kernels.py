@@ -1,7 +1,5 @@
 """Turns a graph's parsed code into rows of kernels and calls."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 

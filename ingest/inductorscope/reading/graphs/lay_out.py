@@ -1,7 +1,5 @@
 """Stores all graphs of an upload and their texts before any of them is parsed."""
 
-from __future__ import annotations
-
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD, READABLE
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead, direction_of

@@ -1,7 +1,5 @@
 """Merges the graphs of debug folders and of logs, so that each graph appears once."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

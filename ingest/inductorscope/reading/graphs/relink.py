@@ -5,8 +5,6 @@ It is safe to repeat and to interrupt: graphs with current links are skipped, re
 graph by graph, and the run stays readable meanwhile.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import msgspec

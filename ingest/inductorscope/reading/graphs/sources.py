@@ -1,7 +1,5 @@
 """The user's source files: those in the upload, and others rebuilt from stack comments."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePosixPath
 

@@ -1,7 +1,5 @@
 """What is given to the process that reads a graph, and what it returns."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

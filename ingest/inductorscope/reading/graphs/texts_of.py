@@ -1,7 +1,5 @@
 """Where the texts of a graph are: in a folder of the debug directory, in a log, or both."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

@@ -5,8 +5,6 @@ backward graphs, be restarted, and occur again after a reset. A graph ends with 
 records of the whole compile (Dynamo's graph, the joint graph) belong to each of its graphs.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

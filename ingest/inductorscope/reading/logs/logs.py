@@ -1,8 +1,6 @@
 """Streams the TORCH_TRACE logs of a run into the store: records, payloads, and the graphs they make
 up."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from contextlib import closing

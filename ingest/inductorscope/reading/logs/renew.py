@@ -1,7 +1,5 @@
 """Gathers compile stories again from stored logs when an older version gathered them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial

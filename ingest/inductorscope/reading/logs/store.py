@@ -4,8 +4,6 @@ Reading it back gives the same bytes, except for secrets that were removed. Its 
 that of the original log, because its stored contents follow from it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path

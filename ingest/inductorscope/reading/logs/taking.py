@@ -3,8 +3,6 @@
 It writes nothing, so it can start before the run's id is known.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, deque
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Reads what TORCH_LOGS texts say about fusing and speed, for the story; `logs` reads their
 records."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import BinaryIO
 

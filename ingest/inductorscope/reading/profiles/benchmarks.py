@@ -1,7 +1,5 @@
 """What modules and kernels printed when benchmarking themselves, joined to their kernels."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import PurePosixPath
 

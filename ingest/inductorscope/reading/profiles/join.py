@@ -1,7 +1,5 @@
 """Joins profiles of a run to its graphs: which kernel of the code each kernel of a trace is."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.time.eager_compiled import Entry, compare
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.profiles.benchmarks import Benchmarks

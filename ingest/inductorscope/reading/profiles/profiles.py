@@ -1,7 +1,5 @@
 """Reads profiles of a run: Chrome traces and key_averages tables, paired by what they profile."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

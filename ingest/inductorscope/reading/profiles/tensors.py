@@ -1,7 +1,5 @@
 """Saved tensors of Inductor's printer, in the form that the printer prints."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

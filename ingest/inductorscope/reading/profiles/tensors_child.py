@@ -6,8 +6,6 @@ Start it with `python -m inductorscope.reading.profiles.tensors_child FOLDER`.
 may be hostile: torch loads only weights, which runs no code, and this process has limits.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

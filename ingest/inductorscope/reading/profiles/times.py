@@ -6,8 +6,6 @@ the graph call that they ran in. If a name belongs to two graphs that cannot be 
 kernel gets no time and says so.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

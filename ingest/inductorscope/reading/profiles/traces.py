@@ -1,8 +1,6 @@
 """What is stored of a trace: its figures, totals of its kernels, and its events in packed
 columns."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 

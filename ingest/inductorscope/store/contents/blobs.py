@@ -1,7 +1,5 @@
 """Stores each content once."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 

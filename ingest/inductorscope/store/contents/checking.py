@@ -1,7 +1,5 @@
 """Compares stored contents with the rows that use them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A content ready to be stored: compressed if that helps, with its digest."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator

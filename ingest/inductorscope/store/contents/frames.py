@@ -4,8 +4,6 @@ A log's content may contain others: a payload stored separately is named in its 
 with the TAB that starts each of its lines.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import IO
 

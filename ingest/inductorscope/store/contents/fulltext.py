@@ -6,8 +6,6 @@ the stored text, and results are exact. SQLite keeps it in an FTS5 table without
 in a `tsvector`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

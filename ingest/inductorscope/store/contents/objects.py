@@ -5,8 +5,6 @@ is committed. So at worst a crash leaves an object without a row, which `inducto
 finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The built-in levels allocate tables of 6 to 11 MB for each content longer than 2
 parameters, chosen for code, names and numbers, need tables of 1 MB.
 """
 
-from __future__ import annotations
-
 import msgspec
 import zstandard
 

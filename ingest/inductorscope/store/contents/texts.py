@@ -1,7 +1,5 @@
 """Reads stored contents: whole, piece by piece, or by lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

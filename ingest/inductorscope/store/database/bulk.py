@@ -1,7 +1,5 @@
 """Inserts many rows by the fastest way of each database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any

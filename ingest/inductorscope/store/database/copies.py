@@ -4,8 +4,6 @@ SQLite copies its own file. On PostgreSQL each table is a file, read in one tran
 of them are of one moment. The job engine's tables belong to the copy: jobs that wait go on.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -5,8 +5,6 @@ and writers that take the write lock when they begin. A deferred transaction tha
 writes fails immediately, despite the timeout, if another process wrote in between.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import sqlite3

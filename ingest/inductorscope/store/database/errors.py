@@ -1,7 +1,5 @@
 """Errors of the database itself."""
 
-from __future__ import annotations
-
 import re
 
 from sqlalchemy.exc import DBAPIError

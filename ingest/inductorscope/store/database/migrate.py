@@ -4,8 +4,6 @@ Most databases are up to date, which one query checks. Alembic is imported only 
 import takes longer than many commands.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sqlalchemy import inspect

@@ -3,8 +3,6 @@
 SQLite gives the files next to a database (`-wal`, `-shm`) the mode of the database.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Upgrades a database with Alembic's revisions."""
 
-from __future__ import annotations
-
 from alembic import command
 from alembic.config import Config
 from alembic.script.revision import ResolutionError

@@ -6,8 +6,6 @@ reserve, holds up to 32 MiB. It is deleted when a deletion finds the disk full, 
 once there is room.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

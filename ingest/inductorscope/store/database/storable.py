@@ -4,8 +4,6 @@ PostgreSQL refuses NUL in text, neither database takes lone surrogates or number
 and JSON has no NaN. Each is replaced by something a person can recognise; none is dropped.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Needs no SQLAlchemy: the supervisor checks before it starts processes that would all fail.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Stores the story of a run's compiles: one part with what every page needs, and the phases of all
 compiles in pieces of some thousands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Stores costs, and loads the graphs they are computed from (`analyze.time.costs`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Stores diagnoses, overwritten with each partial result, and reads them whole or as lists."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

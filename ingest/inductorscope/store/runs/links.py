@@ -1,7 +1,5 @@
 """Packs the links of a graph as the answer that the explorer requests."""
 
-from __future__ import annotations
-
 import msgspec
 from msgspec.structs import asdict
 

@@ -1,7 +1,5 @@
 """Measurements of two runs, kept with the first one's diagnoses."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

@@ -1,7 +1,5 @@
 """Reads packed nodes, calls and facts of kernels."""
 
-from __future__ import annotations
-
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session

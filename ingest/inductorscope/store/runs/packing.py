@@ -1,8 +1,6 @@
 """Packs the nodes of a stage, and the calls and facts of kernels: as rows, they would take more
 room than the texts that contain them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts

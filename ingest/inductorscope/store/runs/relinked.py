@@ -1,8 +1,6 @@
 """Renews links after their run was stored: links of an older engine, and the lines of kernels,
 which reading leaves for later if there are many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

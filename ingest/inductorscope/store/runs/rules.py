@@ -1,8 +1,6 @@
 """Selects the runs and jobs that a rule is about, finds runs that are too old, and checks whether
 one more is too many."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta

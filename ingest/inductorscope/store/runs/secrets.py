@@ -1,7 +1,5 @@
 """Reports secrets that were removed from runs, once per run, when a server starts."""
 
-from __future__ import annotations
-
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 

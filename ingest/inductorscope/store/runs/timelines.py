@@ -5,8 +5,6 @@ Bars are sorted by row and time, so a chunk covers a stretch of one row, or seve
 column is compressed by itself: most answers need few of them.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Sequence

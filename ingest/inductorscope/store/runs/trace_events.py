@@ -1,8 +1,6 @@
 """Stores the events of a trace as compressed columns in chunks of some thousands, so that a page
 reads few events that it does not show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ reader that was replaced cannot add to the run. A run that a reader leaves unfin
 the next reader of the same content or by a worker's clean-up.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

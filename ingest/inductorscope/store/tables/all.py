@@ -1,7 +1,5 @@
 """Imports all tables of a database, which registers them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

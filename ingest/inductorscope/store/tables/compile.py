@@ -1,7 +1,5 @@
 """The table of compile stories."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.tables.models import Base, part_of

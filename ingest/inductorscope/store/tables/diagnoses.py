@@ -1,7 +1,5 @@
 """The table of diagnoses: results of running a captured program again."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import Index, String

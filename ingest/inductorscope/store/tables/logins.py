@@ -1,7 +1,5 @@
 """The table of browsers that are logged in."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import String

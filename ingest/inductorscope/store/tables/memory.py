@@ -1,7 +1,5 @@
 """The table of kernel benchmarks."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import Index, String

@@ -6,8 +6,6 @@ Names avoid those of the job engine, whose tables share the SQLite file (`queues
 `notifications`, `workflow_*`, `operation_*`).
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 

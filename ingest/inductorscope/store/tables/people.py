@@ -1,7 +1,5 @@
 """The tables of people, their tokens, projects, and who sees which run."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of rules: how long runs are kept, how many there may be, and how much work."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Mapped
 
 from inductorscope.store.tables.models import Numbered

@@ -1,7 +1,5 @@
 """The table of secrets that were removed from runs."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.tables.models import Numbered, part_of

@@ -1,7 +1,5 @@
 """The tables of profiles' kernels and events, and of the costs of lines and nodes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import Index

@@ -1,7 +1,5 @@
 """Calls that make the host wait for the device, and stretches in which a graph is captured."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,8 +1,6 @@
 """What the host does in every step that keeps a device idle in many short gaps: waiting for it, and
 an optimizer that updates one parameter after the other."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -5,8 +5,6 @@ a function of Python, and the outermost operator more than those inside it. Gaps
 are one wait.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -5,8 +5,6 @@ host run ahead of it: then the device's own time is divided into steps. Without 
 of a device, before its first work, is left out.
 """
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Causes in attention: written out as two products, and computed in float32."""
 
-from __future__ import annotations
-
 from inductorscope import urls
 from inductorscope.analyze.time.eager_compiled import fused_ops
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause

@@ -1,7 +1,5 @@
 """Causes in what is compiled one by one: equal blocks, and functions that follow each other."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from inductorscope import urls

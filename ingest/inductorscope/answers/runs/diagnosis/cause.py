@@ -1,7 +1,5 @@
 """A cause, the time that removing it would save, and the ranking of causes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

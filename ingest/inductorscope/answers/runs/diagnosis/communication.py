@@ -1,7 +1,5 @@
 """Causes in what a device does beside computing: waiting for late ranks, communication, copies."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from sqlalchemy import func, select

@@ -1,7 +1,5 @@
 """Causes in compiling: failures, graph breaks, recompiles, caches."""
 
-from __future__ import annotations
-
 import re
 
 from inductorscope import urls

@@ -1,8 +1,6 @@
 """Runs every check on a run. A new cause is a function in one of these modules, and its name in the
 module's table `CHECKS`."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 

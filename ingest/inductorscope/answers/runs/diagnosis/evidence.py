@@ -1,7 +1,5 @@
 """The evidence for the checks: everything that the other pages of a run know."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import msgspec

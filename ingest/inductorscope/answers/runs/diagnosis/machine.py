@@ -1,7 +1,5 @@
 """What slows a whole run down: other programs, a profile, a debug setting, threads."""
 
-from __future__ import annotations
-
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.units import percent, plural

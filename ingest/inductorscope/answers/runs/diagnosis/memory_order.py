@@ -1,7 +1,5 @@
 """A cause in the inputs of graphs: tensors that lie in memory in another order than is read."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

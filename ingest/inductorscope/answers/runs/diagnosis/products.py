@@ -1,8 +1,6 @@
 """Causes in matrix products: equal ones that a loop computes one by one, three that begin at their
 dear end, and those of rows that a mask then drops."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection

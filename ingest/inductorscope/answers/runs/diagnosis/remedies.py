@@ -1,7 +1,5 @@
 """The remedies for a function's recompiles, each with how many compiles it saves."""
 
-from __future__ import annotations
-
 from inductorscope.analyze.compile.recompiles import Change, History
 from inductorscope.analyze.compile.remedies import RARE
 from inductorscope.analyze.guards.savings import Compiled, needed

@@ -1,7 +1,5 @@
 """Causes in the lines in which a captured script is seen: in a few steps, or again in each."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from inductorscope.answers.runs.diagnosis.cause import Cause

@@ -1,7 +1,5 @@
 """Causes that cost time in every step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

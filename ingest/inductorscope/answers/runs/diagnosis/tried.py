@@ -1,7 +1,5 @@
 """The changes that try the fixes of causes, and what trials of them say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Causes in what a step computes from: weights and arguments that stay the same, or zeros."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

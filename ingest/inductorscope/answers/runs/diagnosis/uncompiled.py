@@ -1,7 +1,5 @@
 """Causes outside of compiled code: operators that nobody compiled."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A cause in what is computed and never read."""
 
-from __future__ import annotations
-
 import re
 from math import prod
 

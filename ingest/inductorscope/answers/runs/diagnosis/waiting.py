@@ -1,7 +1,5 @@
 """Causes that keep the device idle: named gaps, and the state of the host in all others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

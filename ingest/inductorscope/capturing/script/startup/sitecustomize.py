@@ -4,8 +4,6 @@ It waits until the program imports torch, so it costs nothing in a program that 
 fails earlier.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

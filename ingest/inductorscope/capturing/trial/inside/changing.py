@@ -1,7 +1,5 @@
 """Makes the program in this process run with a change; the program's files stay as they are."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Records samples of what the first steps of this program compute."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """`inductorscope check`: compiles again and prints what differs from a lock."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`inductorscope guards`: which compile of a run serves which shapes."""
 
-from __future__ import annotations
-
 import typer
 
 from inductorscope.cli.app import AsJson, Data, RunId, app, fail, print_json

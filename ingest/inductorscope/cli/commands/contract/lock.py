@@ -1,7 +1,5 @@
 """`inductorscope lock`: writes what a compile is to a file that `check` compares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope backup`: writes everything into one file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

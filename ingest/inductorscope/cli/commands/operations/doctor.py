@@ -1,7 +1,5 @@
 """`inductorscope doctor`: checks the database, its contents and its jobs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`inductorscope restore`: restores a backup."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope rules`: how long runs are kept, how many there may be, and how much work."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

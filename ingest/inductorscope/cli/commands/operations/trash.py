@@ -1,7 +1,5 @@
 """`inductorscope trash`: deleted runs."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated
 

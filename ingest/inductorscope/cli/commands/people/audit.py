@@ -1,7 +1,5 @@
 """`inductorscope audit`: exports who did what."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

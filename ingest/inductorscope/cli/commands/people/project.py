@@ -1,7 +1,5 @@
 """`inductorscope project`: projects, their members and runs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`inductorscope token`: named tokens of programs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

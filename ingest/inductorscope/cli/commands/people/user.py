@@ -1,7 +1,5 @@
 """`inductorscope user`: the people who may log in."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`inductorscope diff`: what two runs do differently, as Markdown or JSON."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`inductorscope mcp`: serves coding agents over standard input and output."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from inductorscope.cli.app import Data, app, fail, load_settings

@@ -1,7 +1,5 @@
 """`inductorscope pack`: what a program left behind, in one small archive to send."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

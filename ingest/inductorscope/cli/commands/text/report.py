@@ -1,7 +1,5 @@
 """`inductorscope report`: a run's failure as Markdown, for an issue."""
 
-from __future__ import annotations
-
 import typer
 
 from inductorscope import urls

@@ -1,7 +1,5 @@
 """`inductorscope show`: a page of a run in the terminal."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated
 

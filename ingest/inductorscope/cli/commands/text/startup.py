@@ -1,7 +1,5 @@
 """`inductorscope startup`: what a start compiled again, and why, as Markdown or JSON."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -4,8 +4,6 @@
 trial behaves like one in the same process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import time

@@ -1,7 +1,5 @@
 """Compares two results of a program tensor by tensor, within the tolerance of their types."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -4,8 +4,6 @@ Every trial is a separate process, forked before the model has run, so that a cr
 much memory is the verdict of that trial and affects nothing else.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

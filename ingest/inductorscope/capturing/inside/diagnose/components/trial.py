@@ -1,7 +1,5 @@
 """Runs the program in a forked process and returns a verdict."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os

@@ -4,8 +4,6 @@ Dynamo and AOTAutograd work as usual; each graph they pass on is stored and run 
 program reaches its next graph even if the compiler behind them fails.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any

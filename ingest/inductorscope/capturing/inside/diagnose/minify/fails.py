@@ -1,7 +1,5 @@
 """Tests whether a graph fails, in this process or in a separate one that it may crash."""
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Searches for the smallest failing program with torch's minifier on a program's graphs."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import sys

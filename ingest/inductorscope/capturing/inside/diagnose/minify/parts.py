@@ -3,8 +3,6 @@
 The search uses them too, so that the search and the program test the same.
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 import zlib

@@ -3,8 +3,6 @@
 It is run here in a separate process, as proof and to test graphs that crash their process.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

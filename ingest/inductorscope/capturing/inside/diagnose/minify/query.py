@@ -1,7 +1,5 @@
 """Tests one graph in a separate process: `python -m … FOLDER` reads a query, writes an answer."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

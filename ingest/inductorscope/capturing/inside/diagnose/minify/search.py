@@ -1,7 +1,5 @@
 """The state of a search for the smallest failing program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

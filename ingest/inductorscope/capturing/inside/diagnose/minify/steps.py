@@ -1,7 +1,5 @@
 """Parses the output of torch's minifier on stderr into steps. Torch-free."""
 
-from __future__ import annotations
-
 import io
 import re
 import time

@@ -1,7 +1,5 @@
 """Writes graphs as text: to read, to resume from, and as a program that fails on its own."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import zlib

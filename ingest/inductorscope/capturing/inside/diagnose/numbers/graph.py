@@ -1,7 +1,5 @@
 """Compares one graph: a row for each node, in the graph's order."""
 
-from __future__ import annotations
-
 import torch
 
 from inductorscope.analyze.failures.numbers import Measured, NodeNumbers

@@ -6,8 +6,6 @@ value of a node is known, all lanes but the last continue with it, so that each 
 only the operations in between, and an error shows where it is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

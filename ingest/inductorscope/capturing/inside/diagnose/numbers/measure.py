@@ -1,7 +1,5 @@
 """Measures how far two tensors differ, and whether rounding can be the reason."""
 
-from __future__ import annotations
-
 import torch
 
 from inductorscope.analyze.failures.numbers import Measured

@@ -5,8 +5,6 @@ output of that graph, so that Inductor stores its value. If all of them are then
 compiled alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ eagerly from the same inputs (`lanes`), and the values are compared (`measure`).
 wrong although its inputs are right, the search continues inside its kernel (`narrow`).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

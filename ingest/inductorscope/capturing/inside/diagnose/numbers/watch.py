@@ -4,8 +4,6 @@ Python's tracing reports when a line of the wrapper has run; then the buffers th
 copied, before a later line frees or reuses them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
