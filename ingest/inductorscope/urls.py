@@ -249,6 +249,11 @@ def history(**query: str | int | None) -> str:
     return with_query("/history", **query)
 
 
+def atlas(**query: str | int | None) -> str:
+    """A survey: its `figure` for each program and torch, and what changed; `program`: only one."""
+    return with_query("/atlas", **query)
+
+
 def measure(run_id: str, other: str) -> str:
     """The form that starts measuring two runs."""
     return f"{compare(run_id, other)}/measure"

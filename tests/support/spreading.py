@@ -67,6 +67,7 @@ LONGEST = (
     "capture/test_script.py",
     "server/web/test_accounts.py",
     "attacks/test_full_disk.py",
+    "survey/test_survey.py",
     "jobs/test_bisecting.py",
     "attacks/test_machines_that_die.py",
     "jobs/test_relinking.py",

@@ -8,7 +8,7 @@ from typing import Any
 from inductorscope.capturing.launch import Launch
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins, kind_of
-from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.cli.app import fail
 from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths, working_folder
@@ -17,10 +17,19 @@ from inductorscope.cli.progress import Progress
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
 from inductorscope.contract.project import NOWHERE, project
 from inductorscope.errors import USAGE
+from inductorscope.formats.capture_facts import INTERRUPTED
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
+
+
+class RunFailed(CaptureFailed):
+    """The program failed; its run is kept."""
+
+    def __init__(self, what: str, run: str) -> None:
+        super().__init__(what)
+        self.run = run
 
 
 def lock_in(file: Path) -> Lock:
@@ -54,17 +63,21 @@ def compile_program(
         spec = from_builtins({"model": model, **fast, **options})
         with working_folder(settings) as out:
             facts = run_capture(spec, out, settings, progress, trusted=True, launch=Launch(python))
+            if facts.error is not None and facts.error.kind == INTERRUPTED.kind:
+                raise CaptureInterrupted(INTERRUPTED.message)
             name, tags = spec.title, ["lock", *tags]
             run = read_paths(
                 settings, [out], name=name, tags=tags, origin="capture", progress=progress
             ).run_id
             if client:
                 client.push([out], name, tags, progress.bytes)
+    except CaptureInterrupted:
+        raise
     except (CaptureFailed, SpecError) as error:
         raise CaptureFailed(f"{model}: {error}") from None
     if facts.state != "complete":
         why = facts.error.message if facts.error else "no reason is known"
-        raise CaptureFailed(f"{model} {facts.state}: {why} (run {run})")
+        raise RunFailed(f"{model} {facts.state}: {why} (run {run})", run)
     return stored_program(settings, run, model, options)
 
 

@@ -79,11 +79,11 @@ def _compared(
     count: Count, locked: Program, now: Program, moved: dict[tuple[str, int], int]
 ) -> Iterator[Difference]:
     was, value = locked.counts[count.id], now.counts[count.id]
-    before = _counted(_follow(text, moved) for text in locked.details.get(count.id, ()))
-    after = _counted(now.details.get(count.id, ()))
+    before = counted(_follow(text, moved) for text in locked.details.get(count.id, ()))
+    after = counted(now.details.get(count.id, ()))
     gone, new = (_listed(one - other) for one, other in ((before, after), (after, before)))
     budget = locked.budgets.get(count.id)
-    text = f"{count.title}: {_figure(count, was)} → {_figure(count, value)}"
+    text = f"{count.title}: {figure_text(count, was)} → {figure_text(count, value)}"
     if count.unit and was:
         text += f" ({(value - was) / was:+.1%})"
     if budget is not None:
@@ -97,7 +97,9 @@ def _compared(
             verdict = "worse" if value > was else "better"
         yield Difference(verdict, text, gone, new, count.fix if verdict == "worse" else "")
     elif gone or new:
-        yield Difference("changed", f"{count.title}: {_figure(count, was)}, but others", gone, new)
+        yield Difference(
+            "changed", f"{count.title}: {figure_text(count, was)}, but others", gone, new
+        )
 
 
 def within(budget: str, was: int, value: int) -> bool:
@@ -114,7 +116,8 @@ def within(budget: str, was: int, value: int) -> bool:
     }.get(sign, value == limit)  # fmt: skip
 
 
-def _figure(count: Count, value: int) -> str:
+def figure_text(count: Count, value: int) -> str:
+    """Formats a count with its unit."""
     if count.unit == "ns":
         return microseconds(value / 1000)
     return size_in_bytes(value) if count.unit == "bytes" else f"{value:,}"
@@ -146,12 +149,13 @@ def _follow(text: str, moved: dict[tuple[str, int], int]) -> str:
     return PLACES.sub(place, text)
 
 
-def _counted(texts: Iterator[str] | list[str] | tuple[()]) -> Counter[str]:
-    counted: Counter[str] = Counter()
+def counted(texts: Iterator[str] | list[str] | tuple[()]) -> Counter[str]:
+    """Returns details without `×2` at their ends → how often."""
+    found: Counter[str] = Counter()
     for text in texts:
         times = _TIMES.search(text)
-        counted[text[: times.start()] if times else text] += int(times.group(1)) if times else 1
-    return counted
+        found[text[: times.start()] if times else text] += int(times.group(1)) if times else 1
+    return found
 
 
 def _listed(counted: Counter[str]) -> list[str]:

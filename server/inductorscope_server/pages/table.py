@@ -11,6 +11,7 @@ from inductorscope.urls import COMPILE, FAILURES, GRAPH, PLAY, RUN
 from inductorscope_server.access.rules import CHANGES, MAINTAINS, OPEN, READS_FILES
 from inductorscope_server.pages import (
     account,
+    atlas,
     capture,
     compare,
     compile,
@@ -44,6 +45,8 @@ PAGES = (
          tab="Compare", doc="tour#explorer"),
     Page("/history", compare.load_history, "history.html", RUNS, "A figure over time",
          tab="History", doc="tour#compare"),
+    Page("/atlas", atlas.load, "atlas.html", RUNS, "What each torch does to many programs",
+         tab="Atlas", doc="atlas"),
     Page("/search", search.load, "search.html", RUNS, "Search code, kernels and runs",
          tab="Search", doc="tour#search"),
     Page(PLAY, play.load, "play.html", JOBS, "The playground", tab="Playground",

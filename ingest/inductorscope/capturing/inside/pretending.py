@@ -63,6 +63,7 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
         "get_rng_state": lambda device="cuda": torch.zeros(16, dtype=torch.uint8),
         "set_rng_state": lambda state, device="cuda": None,
         "synchronize": lambda device=None: None,
+        "is_current_stream_capturing": lambda: False,
         "set_device": lambda device: None,
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,

@@ -1,0 +1,1 @@
+"""Programs and a matrix for a survey, docs/atlas.md."""

@@ -1,0 +1,1 @@
+"""Surveys: reads a matrix and compiles its cells."""

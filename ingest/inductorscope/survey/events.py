@@ -1,0 +1,238 @@
+"""Events: the same change in many programs, from one version of torch to the next."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import msgspec
+
+from inductorscope import urls
+from inductorscope.contract.lock import BY_ID
+from inductorscope.fields import Bytes, Hidden, Microseconds, Prose
+from inductorscope.markdown.text import link, prose
+from inductorscope.store.tables.surveys import SurveyCell
+from inductorscope.survey.cells import is_compared, neighbours, rows_of
+from inductorscope.survey.changes import (
+    APART,
+    CODES,
+    FIGURES,
+    KERNELS,
+    OPERATIONS,
+    TOGETHER,
+    Change,
+    family,
+)
+from inductorscope.units import plural, size_in_bytes
+
+NAMED = 6
+"""Most things and lines that a sentence names."""
+ALIKE = 0.5
+"""Share of operations that two changes have in common if they are one event."""
+TITLES = {
+    APART: "no longer in one kernel",
+    TOGETHER: "newly in one kernel",
+    KERNELS: "another number of kernels with these operations",
+    OPERATIONS: "other operations in the graphs",
+    CODES: "other code for the same operations",
+}
+
+
+class AtlasPlace(msgspec.Struct, frozen=True):
+    """A program in which the change is."""
+
+    program: str
+    device: str
+    mode: str
+    more: int
+    """Kernels more, or what the event counts."""
+    nbytes: Bytes
+    lines: list[str]
+    href: str
+    """Both runs side by side."""
+
+
+class AtlasEvent(msgspec.Struct, frozen=True):
+    """The same change in one or more programs."""
+
+    text: Prose
+    before: str
+    """The torch before."""
+    after: str
+    programs: int
+    of: int
+    """Programs that both versions compiled."""
+    found: list[str]
+    """What there is more (+) or fewer (-) of, the most frequent first."""
+    also: list[Prose]
+    """What changed with it, on the same lines."""
+    nbytes: Bytes
+    """Bytes more in all places together."""
+    predicted_us: Microseconds | None
+    """Predicted time more in the programs on a GPU."""
+    places: list[AtlasPlace]
+    kind: Hidden[str]
+
+
+Found = tuple[SurveyCell, SurveyCell, Change]
+
+
+def events_of(cells: Iterable[SurveyCell], program: str = "") -> list[AtlasEvent]:
+    """Returns the events, those of the newest torch first, and of these the one with the most
+    bytes; `program`: only those of one program."""
+    of: dict[tuple[str, str], set[str]] = defaultdict(set)
+    found: dict[tuple[str, str], list[Found]] = defaultdict(list)
+    order: dict[tuple[str, str], int] = {}
+    for row in rows_of(cells).values():
+        for at, (before, after) in enumerate(neighbours(row)):
+            if is_compared(before, after):
+                versions = before.python, after.python
+                order[versions] = max(at, order.get(versions, 0))
+                of[versions].add(after.program)
+                changes = msgspec.convert(after.changes, list[Change])
+                found[versions] += [(before, after, change) for change in changes]
+    events = []
+    for versions in sorted(order, key=lambda each: -order[each]):
+        own = [_event(together, len(of[versions])) for together in _together(found[versions])]
+        own.sort(key=lambda event: (-abs(event.nbytes), -abs(event.predicted_us or 0),
+                                    -event.programs, event.text))  # fmt: skip
+        events += own
+    return [one for one in events if not program or program in {at.program for at in one.places}]
+
+
+def _kind(change: Change) -> tuple[str, str]:
+    """Returns what a change is: only changes of the same kind can be one event."""
+    if change.kind in (APART, TOGETHER):
+        families: Counter[str] = Counter()
+        for pair, times in change.whats.items():
+            families[family(pair)] += times
+        return change.kind, max(sorted(families), key=lambda one: families[one])
+    return change.kind, ""
+
+
+def _together(found: Sequence[Found]) -> list[list[Found]]:
+    """Groups changes: those of fusion by the kind of operations; those of operations by how alike
+    they are; others by what most programs have in common, then by what most of the rest have."""
+    kinds: dict[tuple[str, str], list[Found]] = defaultdict(list)
+    for one in found:
+        kinds[_kind(one[2])].append(one)
+    groups = []
+    for (kind, _), own in kinds.items():
+        rest = [(one, {(what, more > 0) for what, more in one[2].whats.items()}) for one in own]
+        while rest:
+            is_in: Callable[[set[tuple[str, bool]]], bool] = bool
+            if kind == OPERATIONS:
+                seed = max(
+                    (whats for _, whats in rest),
+                    key=lambda one: (sum(one == whats for _, whats in rest), sorted(one)),
+                )
+                is_in = partial(_alike, seed)
+            elif kind not in (APART, TOGETHER):
+                programs: dict[tuple[str, bool], set[str]] = defaultdict(set)
+                for (_, after, _), whats in rest:
+                    for what in whats:
+                        programs[what].add(after.program)
+                best = max(sorted(programs), key=lambda each: len(programs[each]))
+                is_in = {best}.issubset
+            groups.append([one for one, whats in rest if is_in(whats)])
+            rest = [(one, whats) for one, whats in rest if not is_in(whats)]
+    return groups
+
+
+def _alike(one: set[tuple[str, bool]], other: set[tuple[str, bool]]) -> bool:
+    return len(one & other) >= ALIKE * len(one | other)
+
+
+def _event(found: Sequence[Found], of: int) -> AtlasEvent:
+    before, after, first = found[0]
+    whats: Counter[tuple[str, bool]] = Counter()
+    cells: dict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        cells[one[1].key].append(one)
+        for what, more in one[2].whats.items():
+            whats[what, more > 0] += 1
+    places = [_place(each) for each in cells.values()]
+    places.sort(key=lambda place: (-abs(place.nbytes), place.program, place.device, place.mode))
+    programs = len({place.program for place in places})
+    sign = first.kind not in (APART, TOGETHER)
+    shown = [
+        f"{('+' if up else '−') if sign else ''}{what}"  # a minus sign
+        for (what, up), _ in sorted(whats.items(), key=lambda each: (-each[1], each[0]))
+        if what
+    ]  # fmt: skip
+    predicted = [
+        (one[0][1].counts["predicted_ns"] - one[0][0].counts["predicted_ns"]) / 1000
+        for one in cells.values()
+        if all("predicted_ns" in cell.counts for cell in one[0][:2])
+    ]
+    title = TITLES.get(first.kind) or BY_ID[first.kind].title
+    if first.kind in (APART, TOGETHER):
+        title = f"{title}: {_kind(first)[1]}"
+    return AtlasEvent(
+        _text(title, first.kind, shown, sum(place.more for place in places), programs, of, after),
+        before.python, after.python, programs, of, shown, _also(found),
+        sum(place.nbytes for place in places),
+        sum(predicted) if predicted else None, places, first.kind,
+    )  # fmt: skip
+
+
+def _also(found: Sequence[Found]) -> list[str]:
+    """Formats what changed with an event, what is in most places first."""
+    more: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for _, _, change in found:
+        for key, value in change.also.items():
+            more[key] += value
+            places[key] += 1
+    texts = []
+    for key, _ in sorted(places.items(), key=lambda each: (-each[1], each[0])):
+        kind, _, what = key.partition(" ")
+        title = "kernels with other code" if kind == CODES else BY_ID[kind].title
+        if more[key]:
+            texts.append(f"{title}{f', `{what}`' if what else ''}: {more[key]:+,}")
+    return texts
+
+
+def _text(
+    title: str, kind: str, shown: Sequence[str], more: int, programs: int, of: int,
+    after: SurveyCell,
+) -> str:  # fmt: skip
+    named = ", ".join(f"`{what}`" for what in shown[:NAMED])
+    if len(shown) > NAMED:
+        named += f" and {len(shown) - NAMED} more"
+    if kind in FIGURES:
+        unit, size = BY_ID[kind].unit, abs(more)
+        amount = size_in_bytes(size) if unit == "bytes" else f"{size:,} {unit}"
+        named = (
+            f"{amount.strip()} {shown[0][1:]}, with the same kernels, operations and library calls"
+        )
+    elif kind in (APART, TOGETHER, KERNELS) and more:
+        named += f"; {plural(abs(more), 'kernel')} {'more' if more > 0 else 'fewer'}"
+    elif kind not in TITLES:
+        named += f"; {abs(more):,} {'more' if more > 0 else 'fewer'}"
+    return f"Since {after.python}, {title} in {programs} of {plural(of, 'program')}: {named}"
+
+
+def _place(found: Sequence[Found]) -> AtlasPlace:
+    before, after, first = found[0]
+    changes = [change for _, _, change in found]
+    of_kernels = first.kind in (APART, TOGETHER, KERNELS, CODES)
+    lines = dict.fromkeys(line for change in changes for line in change.lines)
+    return AtlasPlace(
+        after.program, after.device, after.mode, sum(change.more for change in changes),
+        sum(change.nbytes for change in changes) if of_kernels else first.nbytes, list(lines),
+        urls.compare(before.run_id or "", after.run_id or ""),
+    )  # fmt: skip
+
+
+def as_markdown(events: Sequence[AtlasEvent], server: str = "") -> str:
+    """Formats events for a pull request."""
+    lines = [f"### Atlas: {plural(len(events), 'event')}", ""]
+    for event in events:
+        lines.append(f"- {prose(event.text)}")
+        for place in event.places:
+            where = f"{place.program}, {place.device}, {place.mode}"
+            named = link(prose(where), server and server + place.href)
+            at = ", ".join(place.lines[:NAMED])
+            lines.append(f"  - {named}{f': {at}' if at else ''}")
+        lines += [f"  - also {prose(text)}" for text in event.also[:NAMED]]
+    return "\n".join(lines) + "\n"

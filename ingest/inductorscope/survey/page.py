@@ -1,0 +1,128 @@
+"""The page Atlas: the figures of a survey, and its events."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.missing import NotHere
+from inductorscope.contract.compare import figure_text
+from inductorscope.contract.lock import BY_ID, COUNTS, Count
+from inductorscope.fields import Hidden, Prose
+from inductorscope.store.tables.surveys import SurveyCell
+from inductorscope.survey.cells import cells_of, rows_of, surveys, version_order
+from inductorscope.survey.events import AtlasEvent, events_of
+
+SHOWN_FIRST = "kernels"
+
+
+class AtlasCell(msgspec.Struct, frozen=True):
+    """A figure of a program with one torch."""
+
+    text: Prose
+    """The figure with its unit; empty if it was not compiled."""
+    more: Prose
+    """The difference from the torch before; empty if there is none."""
+    failure: str
+    run: Hidden[str]
+    value: Hidden[int | None]
+
+
+class AtlasRow(msgspec.Struct, frozen=True):
+    """A figure of a program with each torch."""
+
+    program: str
+    device: str
+    mode: str
+    figure: Prose
+    cells: list[AtlasCell]
+    """One for each torch."""
+
+
+class Atlas(msgspec.Struct, frozen=True):
+    """A survey `/atlas`; `name`, `figure` and `program` repeat the request."""
+
+    name: str
+    figure: str
+    program: str
+    title: Prose
+    torches: list[str]
+    """The labels of the environments, the oldest torch first."""
+    rows: list[AtlasRow]
+    events: list[AtlasEvent]
+    failed: int
+    """Cells that failed."""
+    names: Hidden[list[str]]
+    """All surveys, the newest first."""
+    figures: Hidden[dict[str, str]]
+    """Figures to choose from, with their titles."""
+
+
+def atlas_page(session: Session, name: str = "", figure: str = "", program: str = "") -> Atlas:
+    """Returns the newest survey, or one by its name. Raises NotHere."""
+    names = surveys(session)
+    if name and name not in names:
+        raise NotHere(f"There is no survey {name}.", "The page Atlas lists those that are here.")
+    name = name or next(iter(names), "")
+    figure = figure or SHOWN_FIRST
+    if figure not in BY_ID:
+        raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(BY_ID)}.")
+    cells = cells_of(session, name)
+    if program and program not in {cell.program for cell in cells}:
+        raise NotHere(f"The survey {name} has no program {program}.")
+    torches = list(dict.fromkeys(cell.python for cell in sorted(cells, key=version_order)))
+    known = {count for cell in cells for count in cell.counts}
+    programs = list(dict.fromkeys(cell.program for cell in cells))
+    rows = [
+        row
+        for (own, device, mode), found in sorted(
+            rows_of(cells).items(), key=lambda row: (programs.index(row[0][0]), row[0])
+        )
+        if program in ("", own)
+        for row in _rows(own, device, mode, found, torches, figure, whole=bool(program))
+    ]
+    return Atlas(
+        name, figure, program, BY_ID[figure].title, torches, rows, events_of(cells, program),
+        sum(bool(cell.failure) for cell in cells), names,
+        {count.id: count.title for count in COUNTS if count.id in known},
+    )  # fmt: skip
+
+
+def _rows(
+    program: str,
+    device: str,
+    mode: str,
+    cells: Sequence[SurveyCell],
+    torches: Sequence[str],
+    figure: str,
+    *,
+    whole: bool,
+) -> list[AtlasRow]:
+    """Returns the row of a figure, or of all that the program has."""
+    by_torch = {cell.python: cell for cell in cells}
+    known = {name for cell in cells for name in cell.counts}
+    shown = [one for one in COUNTS if one.id in known] if whole else [BY_ID[figure]]
+    return [
+        AtlasRow(
+            program, device, mode, count.title,
+            [_cell(count, cell, before) for before, cell in pairwise(
+                [None, *(by_torch.get(torch) for torch in torches)])],
+        )
+        for count in shown
+    ]  # fmt: skip
+
+
+def _cell(count: Count, cell: SurveyCell | None, before: SurveyCell | None) -> AtlasCell:
+    value = cell.counts.get(count.id) if cell else None
+    if cell is None or value is None:
+        failure = (cell.failure or "") if cell else ""
+        return AtlasCell("", "", failure, (cell and cell.run_id) or "", None)
+    was = before.counts.get(count.id) if before else None
+    alike = before and all(before.made.get(one) == cell.made.get(one) for one in count.made)
+    more = value - was if alike and was is not None else 0
+    sign = "+" if more > 0 else "−"
+    return AtlasCell(
+        figure_text(count, value), f"{sign}{figure_text(count, abs(more))}" if more else "", "",
+        cell.run_id or "", value,
+    )  # fmt: skip
