@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.time.time import time_page
 from inductorscope.capturing.inside.environment import TRACE_FOLDER
 from inductorscope.capturing.permission import NotAllowed
@@ -51,6 +52,14 @@ def test_a_scripts_steps_are_found_timed_and_profiled(captured_script: Path) -> 
     assert {"timed", "profiled"} <= {kind for kind, _, _ in steps.kinds}
     assert {event.step for event in steps.compiles} == {1, 3}
     assert all(event.seconds > 0 for event in steps.compiles)
+    start = steps.start
+    assert start is not None
+    assert start.compile_s is not None
+    assert start.step_s is not None
+    assert 0 < start.torch_s < start.compile_s < start.step_s < 300
+    first = [event.seconds for event in steps.compiles if event.step == 1]
+    assert start.compiling_s == pytest.approx(sum(first))
+    assert facts.first_call_s == pytest.approx(start.step_s - start.compile_s, abs=0.05)
     assert facts.profiles["compiled"].steps == facts.profiles["eager"].steps == 3
     for timing in facts.timings.values():
         assert len(timing.samples) >= 5
@@ -78,7 +87,10 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     run = read_run(captured_script, session_factory=made, origin="capture").run_id
     with made() as session:
         page = time_page(session, run)
+        start = startup_page(session, run).start
     engine.dispose()
+    assert [row.kind for row in start] == ["imports", "program", "compiles", "first step"]
+    assert sum(row.share for row in start) == pytest.approx(1)
     assert [*(captured_script / TRACE_FOLDER).glob("*.log")]  # although it disables logging
     assert page.script is not None
     assert [one.step for one in page.script.compiles] == [1, 1, 3, 3]

@@ -234,6 +234,19 @@ class Wrapped(msgspec.Struct, frozen=True):
     line: int = 0
 
 
+class ScriptStart(msgspec.Struct):
+    """Seconds since the start of a script's process; None if it did not get there."""
+
+    torch_s: float
+    """Until torch was imported."""
+    compile_s: float | None = None
+    """Until the first compile began."""
+    step_s: float | None = None
+    """Until the end of the first step that compiled."""
+    compiling_s: float = 0.0
+    """How long of this the compiles took."""
+
+
 class ScriptSteps(msgspec.Struct):
     """The steps of one process of a script."""
 
@@ -260,6 +273,7 @@ class ScriptSteps(msgspec.Struct):
     """The most memory that the process used on the host."""
     cuda_graphs: CudaGraphs | None = None
     peak: AllocatedPeak | None = None
+    start: ScriptStart | None = None
     usual_threads: int = 0
     """Torch's number of threads before the script could set another."""
     anomaly: bool = False

@@ -490,6 +490,22 @@ WORKS: tuple[Work, ...] = (
     Work(OTHER, "other", "edge", "Phases with unknown names."),
 )  # fmt: skip
 """Sorted by the order of the work."""
+STARTS: tuple[Work, ...] = (
+    Work(
+        "imports", "Python and torch", "edge",
+        "From the start of the process until torch was imported.",
+    ),
+    Work(
+        "program", "before the first compile", "moving",
+        "The program's other imports, Dynamo's and Inductor's, its data and its model.",
+    ),
+    Work("compiles", "compiles", "building", "Dynamo, AOTAutograd, Inductor and the compilers."),
+    Work(
+        "first step", "rest of the first step", "eager",
+        "What else runs in it: loading kernels, eager code, the first calls.",
+    ),
+)  # fmt: skip
+"""What a program's start consists of, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +537,7 @@ ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} |
 }
 """All roles of stored files, with titles."""
 CATEGORY_BY_ID = {category.id: category for category in (*CATEGORIES, *HOST_WORK)}
-WORK_BY_ID = {work.id: work for work in WORKS}
+WORK_BY_ID = {work.id: work for work in (*WORKS, *STARTS)}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 REFUSED = frozenset(role.id for role in ROLES if role.refused)
 """Roles of files that are known but not read."""

@@ -11,11 +11,13 @@ from inductorscope.analyze.compile.model import CacheEvent, Compile
 from inductorscope.analyze.compile.reuse import Difference, Key, differences, nearest
 from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
+from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.parts import RunName
+from inductorscope.answers.time.script import script_of
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
 from inductorscope.formats.log.server_log import ServerPhase, ServerStart, read_server_log
-from inductorscope.formats.vocabulary import CODE, SERVER_LOG, TORCH_LOGS
+from inductorscope.formats.vocabulary import CODE, SERVER_LOG, STARTS, TORCH_LOGS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
@@ -96,6 +98,10 @@ class StartupPage(msgspec.Struct, frozen=True):
     rows: list[MissRow]
     said: Prose
     """The result in a sentence."""
+    start: list[WorkRow]
+    """From the start of a captured script's process to the end of its first step that compiled, in
+    the process where that took longest."""
+    other_start: list[WorkRow]
     server: list[ServerRow]
     """Of a log of vLLM or SGLang, in the order of the log."""
     factors: list[FactorRow]
@@ -158,11 +164,26 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         counts=_counts(lookups),
         rows=rows,
         said=_said(rows, lookups, seconds, missed),
+        start=_start_rows(run_story.run),
+        other_start=_start_rows(other.run) if other else [],
         server=_server_rows(start, beside),
         factors=factors,
         server_said=_server_said(start, beside, factors),
         unlogged=_unlogged(lookups),
     )
+
+
+def _start_rows(run: Run) -> list[WorkRow]:
+    script = script_of(run)
+    starts = [process.start for process in script.processes] if script else []
+    longest = max(filter(None, starts), key=lambda start: start.step_s or 0.0, default=None)
+    if longest is None or longest.compile_s is None or longest.step_s is None:
+        return []
+    rest = longest.step_s - longest.compile_s - longest.compiling_s
+    seconds = (
+        longest.torch_s, longest.compile_s - longest.torch_s, longest.compiling_s, max(0.0, rest)
+    )  # fmt: skip
+    return work_rows({part.id: s * 1e6 for part, s in zip(STARTS, seconds, strict=True)})
 
 
 def _server_start(session: Session, run: str) -> ServerStart:

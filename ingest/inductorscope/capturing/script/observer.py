@@ -34,6 +34,7 @@ from inductorscope.formats.capture_facts import (
     EAGER,
     CaptureFacts,
     CompileEvent,
+    ScriptStart,
     ScriptSteps,
     Wrapped,
 )
@@ -49,6 +50,8 @@ WRAPPER = "compile_wrapper"
 """The name of torch's function around a compiled one."""
 WHAT = {"LAZY_BACKWARD": "backward", "CUDAGRAPH_RECORDING": "cuda graph"}
 WAIT_S = 0.02
+PROCESS = Path("/proc/self/stat")
+"""Linux's facts of this process, with its start."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class Observer:
         atexit.register(self._exit)
         self._follow_errors()
         self.facts.torch_version = str(torch.__version__)
+        if PROCESS.exists():
+            self.steps_facts.start = ScriptStart(_age_s(time.perf_counter()))
         self.steps_facts.usual_threads = torch.get_num_threads()
 
     def _change(self, trusted: bool) -> None:
@@ -256,7 +261,7 @@ class Observer:
         mark, now = self.clock.mark(), time.perf_counter()
         steps.end(mark, now)
         if self._first_compile is not None and self.facts.first_call_s is None:
-            self.facts.first_call_s = now - self._first_compile
+            self._note_start(self._first_compile, now)
         if steps.kind != before:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
             self._note_gradients()
@@ -266,6 +271,16 @@ class Observer:
         if not before == steps.kind == TIMED:
             mark, now = self.clock.mark(), time.perf_counter()
         steps.begin(mark, now)
+
+    def _note_start(self, began: float, ended: float) -> None:
+        """Records the first step that compiled; an optimizer's steps are known after two."""
+        compiles, first = self.steps_facts.compiles, self._first_step
+        if first is not None and first.compiles:
+            compiles, ended = compiles[: first.compiles], first.now_s
+        self.facts.first_call_s = ended - began
+        if start := self.steps_facts.start:
+            start.compile_s, start.step_s = _age_s(began), _age_s(ended)
+            start.compiling_s = sum(event.seconds for event in compiles)
 
     # --- compiles ---
 
@@ -487,6 +502,13 @@ def imported(name: str) -> None:
             torch.compiler.set_stance("force_eager")
     elif _observer is not None:
         GRAPHS.follow(sys.modules[name])
+
+
+def _age_s(then: float) -> float:
+    """Returns how old this process was at a time of `perf_counter`."""
+    ticks = PROCESS.read_text().rpartition(")")[2].split()[19]
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
+    return age - (time.perf_counter() - then)
 
 
 def _follow_torch() -> None:
