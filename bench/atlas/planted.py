@@ -68,7 +68,7 @@ PROGRAMS = ("block", "attention", "convolutions", "statistics")
 
 def planted_python(folder: Path, planted: tuple[str, str, str]) -> Path:
     """Makes a Python whose torch has the change: module, text and what replaces it."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(SITE.format(planted=planted))
     python = folder / "python"
     path = f'"{folder}${{PYTHONPATH:+:$PYTHONPATH}}"'

@@ -145,5 +145,5 @@ def test_a_survey_finds_what_a_torch_does_otherwise(tmp_path: Path) -> None:
         assert client.get("/atlas?name=small").text.count("chip warn") == 1
         assert "took longer" in client.get("/atlas").text
         whole = client.get("/api/atlas", params={"name": "small", "program": "rows"}).json()
-        assert "graph breaks" in [row["figure"] for row in whole["rows"]]
+        assert "bytes moved" in [row["figure"] for row in whole["rows"]]
         assert client.get("/atlas", params={"figure": "speed"}).status_code == 404

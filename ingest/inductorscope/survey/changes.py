@@ -31,7 +31,7 @@ from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.surveys import SurveyCell
 
-VERSION = 3
+VERSION = 4
 """Version of the changes. Stored ones of another version are made again."""
 APART, TOGETHER, KERNELS, OPERATIONS, CODES = "apart", "together", "kernels", "operations", "code"
 FIGURES = ("bytes", "peak", "registers", "local", "shared", "predicted_ns")
@@ -44,8 +44,8 @@ REDUCTIONS = frozenset((
     "linalg_vector_norm", "aminmax",
 ))  # fmt: skip
 SIBLINGS = "two that read the same value"
-ORDER = {OPERATIONS: 0, APART: 1, TOGETHER: 1}
-"""What brings changes of higher numbers, 2 for others."""
+ORDER = (OPERATIONS, APART, TOGETHER, KERNELS, CODES)
+"""What brings those after it, and all other changes."""
 ALONE = ("breaks", "recompiles", "graphs", "cuda_graphs_skipped", "cache_bypasses", "unfinished")
 """Changes that come from no other."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,60}|(?<![\w.])\d{1,9}(?![\w.])")
@@ -92,19 +92,22 @@ def changes_between(session: Session, before: SurveyCell, after: SurveyCell) -> 
 
 
 def _joined(found: Sequence[Change]) -> list[Change]:
-    """Joins changes with those that they come from: other operations on a line bring other kernels
-    and calls, and other fusion brings other code."""
-    order = sorted(found, key=lambda one: (ORDER.get(one.kind, 2), -len(one.lines)))
+    """Joins changes on the same lines: other operations bring other kernels and calls, and other
+    fusion brings other code."""
+
+    def place(kind: str) -> int:
+        return ORDER.index(kind) if kind in ORDER else len(ORDER)
+
     heads: list[Change] = []
-    for change in order:
+    for change in sorted(found, key=lambda one: (place(one.kind), -len(one.lines))):
         own = set(change.lines)
         head = next(
             (
                 at
                 for at, one in enumerate(heads)
                 if change.kind not in ALONE
-                and ORDER.get(one.kind, 2) < ORDER.get(change.kind, 2)
-                and own & set(one.lines)
+                and place(one.kind) < place(change.kind)
+                and (own & set(one.lines) or not (own or one.lines))
             ),
             None,
         )

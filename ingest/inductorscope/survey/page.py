@@ -101,7 +101,7 @@ def _rows(
 ) -> list[AtlasRow]:
     """Returns the row of a figure, or of all that the program has."""
     by_torch = {cell.python: cell for cell in cells}
-    known = {name for cell in cells for name in cell.counts}
+    known = {name for cell in cells for name, value in cell.counts.items() if value}
     shown = [one for one in COUNTS if one.id in known] if whole else [BY_ID[figure]]
     return [
         AtlasRow(

@@ -113,6 +113,8 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
             raise NotHere(f"There is no page {address}.")
         address = page.url.raw_path.decode()
         whole, first, follow = "", [address], [BESIDE]
+        if address.startswith(urls.atlas()):
+            follow = [urls.atlas(), urls.compare()]
         named = ADDRESS.match(address)
         if named and named["graph"]:
             one = urls.graph(named["run"], named["graph"])

@@ -15,6 +15,8 @@ from inductorscope import urls
 
 BUNDLE = "/static/"
 BESIDE = "/beside"
+FREE = (BESIDE, urls.atlas())
+"""Pages whose queries each show something else."""
 LOCATION = "location"
 LEFT_OUT = ("log", "timeline", "files", "access", "state", "search", "export")
 """Pages of a run that can show more than a file should hold, or that need a server."""
@@ -74,7 +76,7 @@ class Gatherer:
             return
         if parts[:1] == ["graphs"] and self._graph not in ("", parts[1]):
             return
-        if path == BESIDE or not query or EXPLORER.fullmatch(path) or KEPT_QUERIES.fullmatch(query):
+        if path in FREE or not query or EXPLORER.fullmatch(path) or KEPT_QUERIES.fullmatch(query):
             self._wait(address)
 
     def _wait(self, address: str) -> None:

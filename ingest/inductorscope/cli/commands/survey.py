@@ -28,9 +28,6 @@ def survey(
     markdown: Annotated[
         Path | None, typer.Option(help="Append the events as Markdown: $GITHUB_STEP_SUMMARY.")
     ] = None,
-    site: Annotated[
-        Path | None, typer.Option(help="Write the atlas as a static site to this folder.")
-    ] = None,
     data: Data = None,
 ) -> None:
     """Compile a matrix of programs, torches and devices, and say what changed between torches.
@@ -78,10 +75,8 @@ def survey(
     left = sum(cell.key not in stored for cell in cells)
     done = len(cells) - failed - left
     typer.echo(f"{plural(len(cells), 'cell')}: {done} done, {failed} failed, {left} left.")
-    if failed:
-        typer.echo("--retry compiles those that failed again.")
-    if left:
-        typer.echo("The same command goes on with those that are left.")
+    if failed or left:
+        typer.echo("The same command goes on with what is left; --retry tries again what failed.")
     text = as_markdown(events)
     if markdown:
         with markdown.open("a", encoding="utf-8") as file:
