@@ -12,6 +12,7 @@ from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.runs.diagnosis import costly, step
 from inductorscope.answers.runs.diagnosis.blocks import one_by_one
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
@@ -31,7 +32,7 @@ from inductorscope.answers.runs.diagnosis.products import (
     masked_branches,
 )
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
-from inductorscope.answers.runs.diagnosis.step import autotune, overhead
+from inductorscope.answers.runs.diagnosis.step import autotune, overhead, slower_group
 from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names, unchanging
 from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
@@ -354,6 +355,66 @@ def test_a_group_that_is_slower_than_in_eager_is_estimated(foo1: Evidence) -> No
     slower = cause(diagnose(replace(foo1, shown=shown)), "slower than eager")
     assert slower.what == f"Attention: 50.0{THIN}µs compiled, 20.0{THIN}µs eager."
     assert (slower.wins_us, slower.known) == (30.0, "estimated")
+
+
+def test_texts_of_kernels_show_what_they_compute() -> None:
+    assert costly.ATOMIC.search("tl.atomic_add(out_ptr0 + (x0), tmp1, None, sem='relaxed')")
+    assert costly.ATOMIC.search("atomic_add(&out_ptr0[static_cast<int64_t>(tmp4)], tmp5);")
+    assert not costly.ATOMIC.search("'atomic_add_found': True")
+    assert costly.POWER.search("tmp2 = libdevice.pow(tmp0, tmp1)")
+    assert costly.POWER.search("auto tmp2 = std::pow(tmp0, tmp1);")
+    assert costly.POWER.search("auto tmp42 = tmp39.pow(tmp41);")
+    assert costly.DRAWN.search("result[i] = normalized_rand_cpu(tmp0, offset[i]);")
+
+
+def test_additions_meet_if_many_numbers_are_added_to_few_places() -> None:
+    def node(name: str, sizes: str, *inputs: str) -> FxNodeDraft:
+        target = "torch.ops.aten.index_put_.default"
+        return FxNodeDraft(name, target, 1, sizes, None, None, list(inputs))
+
+    table, index = node("table", "f32[50, 8]"), node("index", "i64[4000]")
+    rows, one = node("rows", "f32[4000, 8]"), node("one", "f32[]")
+    sums = node("sums", "f32[50, 8]", "table", "index", "rows")
+    assert costly.meeting(sums, [table, index, rows, sums]) == 80
+    counts = node("counts", "f32[50]", "table", "index", "one")
+    assert costly.meeting(counts, [table, index, one, counts]) == 80
+    unknown = node("sums", "f32[s0, 8]", "table", "index")
+    assert costly.meeting(unknown, [table, index, unknown]) == 0
+
+
+def test_what_a_kernel_computes_at_great_cost_is_named_with_its_line(
+    scripted: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel of `maximum`, as if that were a power, an addition to places or random."""
+    kernels = [replace(each, us=400.0) for each in scripted.kernels]
+    found = replace(scripted, kernels=kernels)
+    ((slug, nodes),) = found.nodes().items()
+    for name in ("POWER", "ATOMIC", "DRAWN"):
+        monkeypatch.setattr(costly, name, re.compile(r"maximum\("))
+        monkeypatch.setattr(step, name, re.compile(r"maximum\("), raising=False)
+    assert costly.powers(found) is None  # it has other nodes
+
+    def computing(target: str) -> Evidence:
+        own = [replace(each, target=target) if each.inputs else each for each in nodes]
+        return replace(found, read={slug: own})
+
+    power = costly.powers(computing("torch.ops.aten.pow.Tensor_Tensor"))
+    assert power is not None
+    assert power.concerns == pytest.approx(0.2)
+    assert places(power)[0].startswith("models.py:10")
+    monkeypatch.setattr(costly, "MEET", 0.0)
+    monkeypatch.setattr(costly, "STANDS_OUT", 0.0001)
+    assert costly.atomics(computing("torch.ops.aten.exp.default")) is None
+    added = costly.atomics(computing("torch.ops.aten.index_put_.default"))
+    assert added is not None
+    assert added.wins_us == pytest.approx(0.948, abs=0.001)  # all above its roof
+    group = GroupChange("element-wise, reductions, copies", 100.0, 400.0, 1.0, 1.0)
+    assert found.shown is not None
+    shown = replace(found.shown, comparison=Comparison(100.0, 400.0, [group], [], []))
+    drawn = slower_group(replace(computing("torch.ops.prims.inductor_random.default"), shown=shown))
+    assert isinstance(drawn, Cause)
+    assert "fallback_random" in drawn.fix
+    assert places(drawn)[0].startswith("models.py:10")
 
 
 def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:

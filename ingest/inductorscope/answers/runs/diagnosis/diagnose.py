@@ -13,6 +13,7 @@ from inductorscope.answers.runs.diagnosis import (
     blocks,
     communication,
     compiling,
+    costly,
     machine,
     memory_order,
     products,
@@ -32,9 +33,9 @@ from inductorscope.plugins import added, package_of
 Check = Callable[[Evidence], Cause | Cleared | None]
 THEIRS: list[Check] = added("causes")  # of other packages
 CHECKS: tuple[Check, ...] = (
-    *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *step.CHECKS,
-    *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS, *blocks.CHECKS,
-    *products.CHECKS, *attention.CHECKS, *memory_order.CHECKS, *THEIRS,
+    *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *costly.CHECKS,
+    *step.CHECKS, *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS,
+    *blocks.CHECKS, *products.CHECKS, *attention.CHECKS, *memory_order.CHECKS, *THEIRS,
 )  # fmt: skip
 
 

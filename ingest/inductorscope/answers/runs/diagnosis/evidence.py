@@ -1,6 +1,7 @@
 """The evidence for the checks: everything that the other pages of a run know."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,12 +13,15 @@ from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.time.eager_compiled import code_group
+from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.facts import RegionTime, Timeline
 from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.machine.text import kernel_of
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import FIRST_CALL, GraphRow, kernel_time
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs
@@ -25,7 +29,7 @@ from inductorscope.answers.time.profiles import ProfileShown, profile_tables, sh
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
 from inductorscope.formats.capture_facts import ScriptSteps
-from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.formats.vocabulary import FUSED, SOURCE
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
@@ -167,6 +171,34 @@ class Evidence(msgspec.Struct):
             if story is not None and each.id == compiled.partition("_")[0]:
                 return self.own_line([story.frames[number] for number in each.stack])
         return []
+
+    def computing(
+        self, what: re.Pattern[str], operators: Collection[str]
+    ) -> list[tuple[TimedKernel, list[FxNodeDraft]]]:
+        """Returns generated kernels that take 1 % of a step and whose text has `what`, each with
+        the FX nodes of `operators` that are linked to it there."""
+        graphs = {
+            each.slug: each
+            for each in self.session.scalars(select(Graph).where(Graph.run_id == self.id))
+        }
+        found = []
+        for kernel in self.kernels:
+            if kernel.category not in FUSED or kernel.us < STANDS_OUT * (self.step_us or 0.0):
+                continue
+            try:
+                code = kernel_of(self.session, graphs[kernel.graph], kernel.name)
+            except NotHere:
+                continue
+            at = [line for line, text in enumerate(code.text, code.first) if what.search(text)]
+            names = {name for line in at for name in code.nodes.get(line, ())}
+            nodes = [each for each in self.nodes()[kernel.graph] if each.name in names]
+            nodes = [each for each in nodes if operation(each.target) in operators]
+            found += [(kernel, nodes)] if nodes else []
+        return found
+
+    def lines_of(self, nodes: Iterable[FxNodeDraft]) -> list[CauseLine]:
+        places = dict.fromkeys((each.stack_file, each.stack_line) for each in nodes)
+        return [line for place in places for line in self.line(*place)][:SAMPLED_LINES]
 
     def own_line(self, stack: Sequence[Frame]) -> list[CauseLine]:
         """Returns the innermost line of a stack in the user's own files."""

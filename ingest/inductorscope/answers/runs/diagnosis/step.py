@@ -13,6 +13,12 @@ from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleared
+from inductorscope.answers.runs.diagnosis.costly import (
+    DRAW_OUTSIDE,
+    DRAWN,
+    DRAWS,
+    FAR_FROM_ROOF,
+)
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import ALIGNED, KernelWork
@@ -33,8 +39,6 @@ from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
 """In shorter calls, starting dominates, so no roofline says how fast they could be."""
-FAR_FROM_ROOF = 0.6
-"""A kernel below this share of its roof counts as far from it."""
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
 
@@ -118,6 +122,11 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         why = "Something disturbed them" if evidence.disturbed else "Eager makes the same calls"
         return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
     differs = evidence.script is not None and bool(evidence.script.differs)
+    lines = evidence.lines({each.id for each in kernels})
+    drawing = [] if evidence.on_device else evidence.computing(DRAWN, DRAWS)
+    if sum(each.us for each, _ in drawing if each.group == known) >= more / 2:
+        fix = DRAW_OUTSIDE
+        lines = evidence.lines_of(node for _, nodes in drawing for node in nodes)
     return Cause(
         "slower than eager",
         f"{group.group.capitalize()}: {took}.",
@@ -125,7 +134,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         urls.time(evidence.id) + "#eager-compiled",
         wins_us=more,
         known="at most" if differs or not group.eager_us else "estimated",
-        lines=evidence.lines({each.id for each in kernels}),
+        lines=lines,
         kernels={each.id: each.us for each in kernels},
     )
 
@@ -264,6 +273,14 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         if page.notes:
             return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
         least = percent(STANDS_OUT)
+        left = [
+            each for each in evidence.kernels if set(fused_ops(each.name, FUNCTIONS)) & FUNCTIONS
+        ]
+        if not evidence.on_device and left and left[0].us >= SURELY * step:
+            return Cleared(
+                f"`{left[0].name}` takes {microseconds(left[0].us)} of {evidence.step}, and "
+                "computes functions: how fast they could be is unknown.", judged=False,
+            )  # fmt: skip
         return Cleared(f"At the machine's limits no kernel would win {least} of a step.")
     own = {
         each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)

@@ -52,7 +52,7 @@ def unread(evidence: Evidence) -> Cause | None:
 
 def read_share(nodes: list[FxNodeDraft], name: str) -> float:
     """Returns the share of a node's numbers that others read; 1 if it is not known."""
-    sizes = {node.name: _numbers(node.annotation) for node in nodes}
+    sizes = {node.name: numbers(node.annotation) for node in nodes}
     shares, whole, seen = list[float](), sizes.get(name) or 0, [name]
     for same in seen:
         for node in nodes:
@@ -71,7 +71,7 @@ def _operator(target: str) -> str:
     return target.removeprefix("torch.ops.").partition(".")[2].partition(".")[0]
 
 
-def _numbers(annotation: str | None) -> int | None:
+def numbers(annotation: str | None) -> int | None:
     """Returns how many numbers `f32[8, 48]` has; None for sizes that are not fixed."""
     found = _SIZES.search(annotation or "")
     return None if found is None else prod(map(int, filter(None, found[1].split(", "))))

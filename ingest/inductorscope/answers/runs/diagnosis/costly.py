@@ -1,0 +1,98 @@
+"""Causes in kernels with an operation that costs more than moving memory or plain arithmetic."""
+
+import re
+
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.unread import numbers
+from inductorscope.store.runs.draft import FxNodeDraft
+from inductorscope.units import microseconds
+
+FAR_FROM_ROOF = 0.6
+"""A kernel below this share of its roof counts as far from it."""
+HALF = 0.5
+"""Share of such a kernel that others of its operations may take, for its rank."""
+MEET = 64.0
+"""Additions to each place, on average, from which they are likely to meet."""
+ADDS = ("index_put", "index_put_", "_unsafe_index_put", "scatter_add", "scatter_add_")
+ATOMIC = re.compile(r"\batomic_add\w*\(")
+POWER = re.compile(r"[.:]pow\(")
+DRAWN = re.compile(r"\b(?:randn|normalized_rand|randint64)_cpu\(")
+DRAWS = ("inductor_random", "inductor_randint")
+DRAW_OUTSIDE = (
+    "It draws random numbers one by one, which eager does many at a time: draw them outside of the "
+    "compiled function, and pass them in, or set `torch._inductor.config.fallback_random = True`."
+)
+
+
+def headrooms(evidence: Evidence) -> dict[tuple[str, str], float]:
+    """Returns the time above its roof of each kernel that is far from it, by graph and name."""
+    page = evidence.roofline
+    return {
+        (row.graph, row.name): row.standing.headroom_us
+        for row in (() if page is None or page.peaks is None else page.kernels)
+        if row.standing.headroom_us and (row.standing.share or 1.0) < FAR_FROM_ROOF
+    }
+
+
+def meeting(node: FxNodeDraft, nodes: list[FxNodeDraft]) -> float:
+    """Returns how many numbers a node adds to each of its places, on average; 0 if its sizes are
+    not fixed."""
+    sizes = {each.name: numbers(each.annotation) or 0 for each in nodes}
+    added = max((sizes[each] for each in node.inputs[1:] if each in sizes), default=0)
+    return added / sizes[node.name] if sizes[node.name] else 0.0
+
+
+def atomics(evidence: Evidence) -> Cause | None:
+    """Atomic additions to shared places keep kernels far from their roof."""
+    step, far = evidence.step_us, headrooms(evidence)
+    found = [
+        (each, nodes)
+        for each, nodes in (evidence.computing(ATOMIC, ADDS) if far else ())
+        if (each.graph, each.name) in far
+        and any(meeting(node, evidence.nodes()[each.graph]) >= MEET for node in nodes)
+    ]
+    wins = sum(min(far[each.graph, each.name], each.us) for each, _ in found)
+    if not step or wins < STANDS_OUT * step:
+        return None
+    return Cause(
+        "atomics",
+        f"Kernels that add numbers to shared places take "
+        f"{microseconds(sum(each.us for each, _ in found))} of {evidence.step}, "
+        f"{microseconds(wins)} more than memory needs.",
+        "If few places are added to, multiply by the one-hot matrix of their indices: "
+        "`(index[:, None] == torch.arange(n, device=x.device)).to(x.dtype).t() @ x`. If many, sort "
+        "by place, once if the indices stay the same, and sum segments: `torch.segment_reduce`.",
+        found[0][0].href(evidence.id),
+        why="Atomic additions to one place wait for each other. Other block sizes do not change "
+        "that.",
+        wins_us=wins,
+        lines=evidence.lines_of(node for _, nodes in found for node in nodes),
+        kernels={each.id: each.us for each, _ in found},
+    )
+
+
+def powers(evidence: Evidence) -> Cause | None:
+    """A kernel computes powers by logarithm and exponential."""
+    step, far = evidence.step_us, headrooms(evidence)
+    found = evidence.computing(POWER, ("pow",)) if far else []
+    found = [(each, nodes) for each, nodes in found if (each.graph, each.name) in far]
+    us = sum(each.us for each, _ in found)
+    if not step or us < STANDS_OUT * step:
+        return None
+    return Cause(
+        "powers",
+        f"Kernels that compute powers of any exponent take {microseconds(us)} of {evidence.step}.",
+        "Write whole exponents as Python numbers, which become products: `x**6`, and `x**12` as "
+        "its square. An exponent that is a tensor, a parameter or no whole number needs a "
+        "logarithm and an exponential; `x**1.5` is `x * x.sqrt()`.",
+        found[0][0].href(evidence.id),
+        why="How much of their time the powers take is unknown: they are far from what memory "
+        "allows.",
+        concerns=HALF * us / step,
+        lines=evidence.lines_of(node for _, nodes in found for node in nodes),
+        kernels={each.id: each.us for each, _ in found},
+    )
+
+
+CHECKS = (atomics, powers)
