@@ -14,8 +14,6 @@ from inductorscope.store.tables.surveys import SurveyCell
 from inductorscope.survey.cells import cells_of, rows_of, surveys, version_order
 from inductorscope.survey.events import AtlasEvent, events_of
 
-SHOWN_FIRST = "kernels"
-
 
 class AtlasCell(msgspec.Struct, frozen=True):
     """A figure of a program with one torch."""
@@ -65,7 +63,7 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
     if name and name not in names:
         raise NotHere(f"There is no survey {name}.", "The page Atlas lists those that are here.")
     name = name or next(iter(names), "")
-    figure = figure or SHOWN_FIRST
+    figure = figure or "kernels"
     if figure not in BY_ID:
         raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(BY_ID)}.")
     cells = cells_of(session, name)
