@@ -9,7 +9,7 @@ import pytest
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
-from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart
+from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart, Wait
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import costly, step
@@ -33,7 +33,12 @@ from inductorscope.answers.runs.diagnosis.products import (
 )
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune, overhead, slower_group
-from inductorscope.answers.runs.diagnosis.unchanging import depending_on, dynamo_names, unchanging
+from inductorscope.answers.runs.diagnosis.unchanging import (
+    depending_on,
+    dynamo_names,
+    masked,
+    unchanging,
+)
 from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
     one_hot_product,
@@ -471,6 +476,16 @@ def test_cuda_graphs_that_no_call_replays_are_not_recommended(foo1: Evidence) ->
     found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
     assert "hardly replayed: 58 calls had a new function or size" in found.fix
     assert found.change is None
+    slow = Wait("operator", "aten::convolution", 1, 50.0, 50.0, 0.0)
+    assert foo1.shown is not None
+    assert foo1.shown.breakdown is not None
+    assert foo1.timeline is not None
+    line = replace(foo1.timeline, waits=[slow])
+    shown = replace(foo1.shown, breakdown=replace(foo1.shown.breakdown, timeline=line))
+    named = replace(foo1, shown=shown)
+    assert "`aten::convolution` runs on the host" in cause(diagnose(named), "waiting").what
+    named = replace(named, script=script_shown(foo1.run))
+    assert "hardly replayed" in cause(diagnose(named), "waiting").fix
     pending = to_builtins(ScriptSteps(cuda_graphs=CudaGraphs(warmed=58, functions=1)))
     foo1.run.environment = {"script": {"processes": [pending]}}
     found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
@@ -521,7 +536,9 @@ def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:
 
 
 def test_a_compiled_function_that_a_loop_calls_is_told(scripted: Evidence) -> None:
-    def told(calls: int) -> str:
+    kernels = [replace(each, calls=48.0) for each in scripted.kernels]
+
+    def told(calls: int) -> Cause:
         region = RegionTime(
             0, "0/0", None, calls, host_us=0.0, guards_us=0.0, prologue_us=0.0, launches=0.0,
             launching_us=0.0, device_us=0.0, busy_us=0.0, call_us=0.0, replayed=False,
@@ -533,12 +550,16 @@ def test_a_compiled_function_that_a_loop_calls_is_told(scripted: Evidence) -> No
         figures = replace(scripted.shown.breakdown, timeline=line, regions=[region])
         shown = replace(scripted.shown, breakdown=figures)
         story = RunStory(scripted.session, scripted.run, None)
-        found = overhead(replace(scripted, shown=shown, story=story))
+        found = overhead(replace(scripted, shown=shown, story=story, kernels=kernels))
         assert found is not None
-        return found.fix
+        return found
 
-    assert "called 48 times in each step: compile the loop" in told(48)
-    assert "larger batch" in told(3)
+    assert "called 48 times in each step: compile the loop" in told(48).fix
+    assert told(48).wins_us is None  # one call also spares what runs between them
+    assert "cpp_wrapper" in told(3).fix
+    assert told(3).wins_us == 500.0
+    kernels = scripted.kernels
+    assert "larger batch" in told(3).fix
 
 
 def test_inputs_that_only_backward_reads_lie_as_torch_chose(
@@ -782,6 +803,60 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
     same = [each.name for each in depending_on(nodes, names, ["L_x_"])]
     assert same == ["sin", "where", "mul"]
     assert dynamo_names(nodes[1:], dynamo) == {}  # another order of arguments
+
+
+def test_masks_that_are_the_same_in_every_call_are_found() -> None:
+    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNodeDraft:
+        target = op if op == name else f"torch.ops.aten.{op}"
+        return FxNodeDraft(name, target, 1, sizes, "model.py", 7, list(inputs))
+
+    def found(mask: str, *truths: FxNodeDraft) -> list[str]:
+        first = truths[-1].name
+        where = node("where", "where.self", "bf16[512, 512]", first)
+        query = node("query", "query", "bf16[2, 8, 512, 64]")
+        attention = node("attention", "_scaled_dot_product_cudnn_attention.default", "bf16[2]",
+                         "query", "query", "query", "where")  # fmt: skip
+        nodes = [*truths, query, where, attention]
+        return [own.name for _, own in masked(nodes, {"mask": mask, "query": "L_x_"})]
+
+    given = node("mask", "mask", "b8[512, 512]")
+    assert found("G_model_buffers_visible_", given) == ["where"]
+    assert found("L_mask_", given) == []
+    assert found("G_bias_", node("mask", "mask", "f32[512, 512]")) == []
+    count, triangle = (
+        node("count", "arange.default", "i64[512]"),
+        node("ge", "ge.Tensor", "b8[1, 1, 512, 512]", "count", "count"),
+    )
+    assert found("", count, triangle) == ["where"]
+
+
+def test_what_checkpoints_compute_again_is_estimated(
+    foo1: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The graph of `maximum`, as if a checkpoint made its backward compute that again."""
+    text = b"""
+        # File: models.py:7 in forward, code: x = checkpoint(layer, x)
+        wrap_body_0 = self.wrap_body_0
+        kept = torch.ops.higher_order.tag_activation_checkpoint(wrap_body_0, x)
+"""
+    monkeypatch.setattr(costly, "read_blob", lambda *_: text)
+    own = foo1.graphs[0]
+    graphs = [
+        replace(own, direction="forward"),
+        replace(own, slug="backward", direction="backward"),
+    ]
+    read = {own.slug: foo1.nodes()[own.slug], "backward": foo1.nodes()[own.slug]}
+    found = replace(foo1, graphs=graphs, read=read, step_us=20.0)
+    again = costly.checkpoints(found)
+    assert again is not None
+    assert again.wins_us is not None
+    assert again.wins_us >= 0.976
+    assert again.trade  # nobody knows how much memory it needs
+    assert [(each.path, each.line) for each in again.lines] == [("models.py", 7)]
+    read["backward"] = []
+    assert costly.checkpoints(found) is None
+    monkeypatch.setattr(costly, "read_blob", lambda *_: b"")
+    assert costly.checkpoints(replace(found, read=read)) is None
 
 
 def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(

@@ -4,7 +4,9 @@ from inductorscope import urls
 from inductorscope.analyze.time.eager_compiled import fused_ops
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.unchanging import graphs_of_dynamo, masked
 from inductorscope.formats.vocabulary import ATTENTION, FUSED
+from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent
 
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
@@ -76,4 +78,26 @@ def in_float32(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (written_attention, in_float32)
+def same_mask(evidence: Evidence) -> Cause | None:
+    """On a GPU, attention reads a mask that is the same in every call, and may be a triangle."""
+    step, masks = evidence.step_us, list[FxNodeDraft]()
+    for _, nodes, names in graphs_of_dynamo(evidence) if evidence.on_device else ():
+        masks += [node for node, _ in masked(nodes, names)]
+    kernels = {each.id: each.us for each in evidence.kernels if each.group == ATTENTION}
+    us = sum(kernels.values())
+    if not step or not masks or us < STANDS_OUT * step:
+        return None
+    return Cause(
+        "same mask",
+        f"Attention reads a mask that is the same in every call: it takes {microseconds(us)} of "
+        f"{evidence.step}.",
+        "If the mask hides what comes later, leave it out and pass `is_causal=True`, which skips "
+        "the hidden half of the work and has faster kernels.",
+        why="It computes what the mask hides, too. The files do not say which numbers it has.",
+        concerns=us / step / 2,
+        lines=evidence.lines_of(masks),
+        kernels=kernels,
+    )
+
+
+CHECKS = (written_attention, in_float32, same_mask)

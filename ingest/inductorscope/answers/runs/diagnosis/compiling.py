@@ -23,6 +23,8 @@ from inductorscope.units import percent, plural, seconds
 DYNAMIC = Change(dynamic=True)
 MOSTLY = 0.3
 """Share of the kernels' time from which uncompiled code is the first cause."""
+STARTS = 0.1
+"""Part of the share of a later start that counts for the rank of a cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
 MOST_CHANGES = 3
 FEWEST_RESETS = 3
@@ -340,6 +342,7 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
     numbers = {each.compile for each in bypassed}
     _, us, whole, _ = _slowest_process(story, [story.compiles[each] for each in numbers])
     why = next((each.reason for each in bypassed if each.reason), "")
+    took = f"A start takes {seconds(us / 1e6)} for that." if us else ""
     return Cause(
         "caches",
         f"The {bypassed[0].cache} cache is bypassed for {plural(len(numbers), 'compile')}, so "
@@ -348,11 +351,12 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
         if "not enabled" in why
         else "Take what the reason names out of the compiled function, or accept the longer start.",
         urls.compile_story(evidence.id) + "#caches",
-        why=f"Torch's reason: {why[:200]}" if why else "",
-        wins_us=us or None,
-        share=us / 1e6 / whole if us and whole else None,
+        why=" ".join(
+            filter(None, (f"Torch's reason: {why[:200].rstrip('.')}." if why else "", took))
+        ),
         of="compile time",
-        known="at most" if us else "unknown",
+        # Every step counts more than a later start.
+        concerns=STARTS * us / 1e6 / whole if us and whole else None,
     )
 
 

@@ -2,16 +2,28 @@
 
 import re
 
-from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
-from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from sqlalchemy import select
+
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine
+from inductorscope.answers.runs.diagnosis.evidence import SAMPLED_LINES, Evidence
 from inductorscope.answers.runs.diagnosis.unread import numbers
+from inductorscope.answers.time.lines import node_times
+from inductorscope.formats.sizes import MIB
+from inductorscope.formats.vocabulary import DYNAMO
+from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.units import microseconds
+from inductorscope.store.tables.models import Artifact, Graph
+from inductorscope.units import microseconds, size_in_bytes
 
 FAR_FROM_ROOF = 0.6
 """A kernel below this share of its roof counts as far from it."""
 HALF = 0.5
 """Share of such a kernel that others of its operations may take, for its rank."""
+SMALL = 8 * 1024 * MIB
+"""Peak of a device's memory below which checkpoints are hardly needed."""
+_CHECKPOINT = re.compile(
+    r"# File: (.+):(\d+) in .*\n(?:(?!.*# File:).*\n){0,3}?.*\.tag_activation_checkpoint\("
+)
 MEET = 64.0
 """Additions to each place, on average, from which they are likely to meet."""
 ADDS = ("index_put", "index_put_", "_unsafe_index_put", "scatter_add", "scatter_add_")
@@ -95,4 +107,44 @@ def powers(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (atomics, powers)
+def checkpoints(evidence: Evidence) -> Cause | None:
+    """Backward graphs compute again what checkpoints did not keep."""
+    step, session, us = evidence.step_us, evidence.session, 0.0
+    query = select(Artifact.digest, Graph.slug).join(Graph)
+    query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
+    lines: dict[CauseLine, None] = {}
+    for digest, slug in session.execute(query).all():
+        text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+        own = next(each for each in evidence.graphs if each.slug == slug)
+        back = [
+            {node.name for node in evidence.nodes()[each.slug] if node.inputs}
+            for each in evidence.graphs
+            if each.direction == "backward" and each.compile_id == own.compile_id
+        ]
+        places = _CHECKPOINT.findall(text) if own.direction == "forward" and back else []
+        for path, line in places:
+            lines |= dict.fromkeys(evidence.line(path, int(line)))
+        # The backward computes them by the names that they have in the forward.
+        again = set[str]().union(*back) if places else ()
+        rows = node_times(session, evidence.id) if again else ()
+        us += sum(row.shared_us for row in rows if row.graph == slug and row.name in again)
+    peak, line, shown = evidence.steps.allocated_bytes or 0, evidence.timeline, evidence.shown
+    if not step or us < STANDS_OUT * step:
+        return None
+    busy = line.busy_us / shown.by if line is not None and shown is not None else step
+    small = f"The peak of its memory is only {size_in_bytes(peak)}." if 0 < peak < SMALL else ""
+    return Cause(
+        "checkpoints",
+        f"The backward computes again what checkpoints did not keep: {microseconds(us)} of "
+        f"{evidence.step}.",
+        "Call the layers without `checkpoint` if their results fit in memory, or only some layers "
+        "with it.",
+        why=small,
+        wins_us=us * max(1.0, step / busy),  # the host launches them too
+        known="estimated",
+        trade="" if small else "Results of the layers stay in memory until the backward.",
+        lines=[*lines][:SAMPLED_LINES],
+    )
+
+
+CHECKS = (atomics, powers, checkpoints)

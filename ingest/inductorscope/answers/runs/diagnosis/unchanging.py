@@ -25,6 +25,7 @@ SPARSE = 0.9
 _ARGUMENT = re.compile(r'\b(\w+): *"')
 _KEPT = re.compile(r"G_|L_\w*_(?:parameters|buffers)_")
 """Dynamo's names of tensors that no call passes in: globals, parameters and buffers."""
+_SQUARE = re.compile(r"b8\[(?:1, )*(\d{2,}), \1\]")
 _WRITES = re.compile(r"\w_\.\w+$|^torch\.ops\.(?!aten\.|prims\.|inductor\.)")
 """Operators that change their first argument, or may: those of others."""
 _VARIES = re.compile(r"rand|seed|dropout|bernoulli|multinomial|normal")
@@ -37,11 +38,15 @@ def unchanging(evidence: Evidence) -> Cause | None:
         return None
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
     spent: list[tuple[float, str, FxNodeDraft]] = []
-    graphs, same = list(_graphs(evidence)), [f"L_{name}_" for name in evidence.steps.unchanged]
+    graphs, same = (
+        list(graphs_of_dynamo(evidence)),
+        [f"L_{name}_" for name in evidence.steps.unchanged],
+    )
     passed = {name for _, _, names in graphs for name in names.values() if not _KEPT.match(name)}
     same = [] if passed.issubset(same) else same  # a benchmark passes nothing else
     for slug, nodes, arguments in graphs:
-        found = depending_on(nodes, arguments, same)
+        apart = {mask.name for _, mask in masked(nodes, arguments)}  # a cause of its own
+        found = [node for node in depending_on(nodes, arguments, same) if node.name not in apart]
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
     us = sum(each for each, _, _ in spent)
     if us < STANDS_OUT * step:
@@ -71,7 +76,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
     )
 
 
-def _graphs(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[str, str]]]:
+def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[str, str]]]:
     """Yields the graphs that Dynamo's text is known of: slug, nodes, and Dynamo's name of each
     placeholder."""
     session = evidence.session
@@ -115,6 +120,25 @@ def depending_on(
     return found
 
 
+def masked(
+    nodes: list[FxNodeDraft], names: dict[str, str]
+) -> list[tuple[FxNodeDraft, FxNodeDraft]]:
+    """Returns attention with its mask, if that is one matrix of truths, as many rows as columns,
+    that is the same in every call."""
+    known = {node.name: node for node in nodes}
+    same = {node.name for node in depending_on(nodes, names)}
+    same |= {name for name, argument in names.items() if _KEPT.match(argument)}
+    found = []
+    for node in nodes:
+        mask = known.get("".join(node.inputs[3:4])) if "scaled_dot_product" in node.target else None
+        if mask is None or mask.name not in same:
+            continue
+        truths = [known[name] for name in mask.inputs[:1]] if ".where." in mask.target else [mask]
+        if any(_SQUARE.fullmatch(each.annotation or "") for each in truths):
+            found.append((node, mask))
+    return found
+
+
 def zeros(evidence: Evidence) -> Cause | None:
     """A product reads an argument that is almost only zeros."""
     step, shares = evidence.step_us, evidence.steps.unchanged
@@ -122,7 +146,7 @@ def zeros(evidence: Evidence) -> Cause | None:
         return None
     empty = {f"L_{name}_": name for name, share in shares.items() if (share or 0.0) >= SPARSE}
     found: dict[tuple[str | None, int | None], str] = {}
-    for _, nodes, names in _graphs(evidence) if empty else ():
+    for _, nodes, names in graphs_of_dynamo(evidence) if empty else ():
         for node in nodes:
             read = [empty[names[each]] for each in node.inputs if names.get(each) in empty]
             if read and operator_family(operation(node.target)) == GEMM:
