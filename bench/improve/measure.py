@@ -1,6 +1,6 @@
 """Measures a planted program beside its planted improvement, what a search found, and modes.
 
-    python -m bench.improve.measure NAME [--found FOLDER] [--processes 6] [--only FORM,…]
+    python -m bench.improve.measure NAME [--found FOLDER] [--processes 6] [--only FORM …]
 
 `FOLDER` of `--found`: `NAME.json` is what `inductorscope improve --json` printed. All forms run in
 turns, each process fresh; none of these processes chose anything. Torch's modes take part in every
@@ -97,13 +97,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--numerics", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--only", help="titles of forms, separated by commas; default: all")
+    parser.add_argument("--only", action="append", help="title of a form, repeatable; default: all")
     parser.add_argument("--out", type=Path, default=Path("improved"))
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     arms = forms(args.name, args.found)
     if args.only:
-        arms = {title: arms[title] for title in args.only.split(",") if title in arms}
+        arms = {title: arms[title] for title in args.only if title in arms}
     report: dict[str, Any] = {"name": args.name}
 
     def keep(done: list[Once]) -> None:
