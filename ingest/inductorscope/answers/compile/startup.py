@@ -393,11 +393,13 @@ def _said(rows: list[MissRow], lookups: list[_Lookup], seconds: float | None, mi
     lost = f"{missed:.3g}{of_all} s of compiling were not taken from a cache."
     if not lead.cause:
         return f"{lost} {lead.what}"
-    because = f"`{lead.cause}` differs" if lead.there or lead.here else f"of this: {lead.cause}"
+    because = f"missed because `{lead.cause}` differs"
     if lead.cause == "no entry":
-        because = "the key is the same, and the cache had no entry"
+        because = "missed because the key is the same, and the cache had no entry"
+    elif not lead.there and not lead.here:
+        because = f"did not happen: {lead.cause}"
     code = f" The generated code is {lead.code}." if lead.code else ""
-    return f"{lost} {lead.count} of {len(lookups)} lookups missed because {because}.{code}"
+    return f"{lost} {lead.count} of {len(lookups)} lookups {because}.{code}"
 
 
 def _unlogged(lookups: list[_Lookup]) -> str:
