@@ -109,7 +109,10 @@ def run(matrix: Path, *words: str) -> Result:
     )
 
 
-def test_a_survey_finds_what_a_torch_does_otherwise(tmp_path: Path) -> None:
+def test_a_survey_finds_what_a_torch_does_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)  # where torch refuses what is planted
     planted = planted_python(tmp_path / "planted", CHANGES["decomposition: no GELU"])
     (tmp_path / "program.py").write_text(PROGRAM)
     matrix = tmp_path / "small.toml"

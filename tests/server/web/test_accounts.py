@@ -25,6 +25,7 @@ from inductorscope.store.projects import (
 )
 from inductorscope.store.tables.models import Artifact, Graph, Job, Kernel, KernelCall, Upload
 from inductorscope.store.tables.people import Token
+from inductorscope.store.tables.surveys import SurveyCell
 from inductorscope.store.tokens import add_token
 from inductorscope.store.who import READ, ROLES, RUN, UPLOAD
 from inductorscope_server.access.identity import LINKS_COOKIE
@@ -146,6 +147,11 @@ def _parts(
             done=0, run_id=run, message=mark, **owner)
     )  # fmt: skip
     session.add(
+        SurveyCell(key=kind, survey=mark, program=mark, python=mark, torch="2.13.0", device="cpu",
+                   mode="default", run_id=run, failure=None, seconds=1, created_at=NOW, made={},
+                   counts={"kernels": 1}, details={}, before=None, changes=[])
+    )  # fmt: skip
+    session.add(
         Upload(id=f"up{kind}", name=mark, tags=[], files=[{"path": mark, "size": 1}], **owner)
     )
     query = (
@@ -228,7 +234,8 @@ def test_nobody_gets_what_they_may_not_see(team: Team, who: str, kind: str) -> N
             who, method, path.format_map(parts | {"key": "0" * 12}), params=query,
             json=BODIES.get(path, {}) if method != "GET" else None,
         )  # fmt: skip
-        text = answer.text.replace(query["name"], "") if "history" in path else answer.text
+        echoes = "history" in path or ("atlas" in path and answer.status_code == 404)
+        text = answer.text.replace(query["name"], "") if echoes else answer.text
         leaked = [each for each in hidden if _mentions(text, each)]
         assert not leaked, f"{who} reads {leaked} at {method} {path}"
         if of_run and not sees and path != "/api/watch/{key}":

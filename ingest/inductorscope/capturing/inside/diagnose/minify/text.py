@@ -1,5 +1,8 @@
 """Writes graphs as text: to read, to resume from, and as a program that fails on its own."""
 
+# The text of a graph is executed here, and inherits this: its annotations cannot be evaluated.
+from __future__ import annotations
+
 import ast
 import base64
 import zlib
