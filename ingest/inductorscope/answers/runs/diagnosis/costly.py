@@ -1,6 +1,7 @@
 """Causes in kernels with an operation that costs more than moving memory or plain arithmetic."""
 
 import re
+from collections.abc import Iterator
 
 from sqlalchemy import select
 
@@ -21,9 +22,6 @@ HALF = 0.5
 """Share of such a kernel that others of its operations may take, for its rank."""
 SMALL = 8 * 1024 * MIB
 """Peak of a device's memory below which checkpoints are hardly needed."""
-_CHECKPOINT = re.compile(
-    r"# File: (.+):(\d+) in .*\n(?:(?!.*# File:).*\n){0,3}?.*\.tag_activation_checkpoint\("
-)
 MEET = 64.0
 """Additions to each place, on average, from which they are likely to meet."""
 ADDS = ("index_put", "index_put_", "_unsafe_index_put", "scatter_add", "scatter_add_")
@@ -115,15 +113,17 @@ def checkpoints(evidence: Evidence) -> Cause | None:
     lines: dict[CauseLine, None] = {}
     for digest, slug in session.execute(query).all():
         text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        own = next(each for each in evidence.graphs if each.slug == slug)
+        own = next((each for each in evidence.graphs if each.slug == slug), None)
+        if own is None or own.direction != "forward":
+            continue
         back = [
             {node.name for node in evidence.nodes()[each.slug] if node.inputs}
             for each in evidence.graphs
             if each.direction == "backward" and each.compile_id == own.compile_id
         ]
-        places = _CHECKPOINT.findall(text) if own.direction == "forward" and back else []
-        for path, line in places:
-            lines |= dict.fromkeys(evidence.line(path, int(line)))
+        places = [*_checkpointed(text)] if back else []
+        for path, number in places:
+            lines |= dict.fromkeys(evidence.line(path, number))
         # The backward computes them by the names that they have in the forward.
         again = set[str]().union(*back) if places else ()
         rows = node_times(session, evidence.id) if again else ()
@@ -145,6 +145,16 @@ def checkpoints(evidence: Evidence) -> Cause | None:
         trade="" if small else "Results of the layers stay in memory until the backward.",
         lines=[*lines][:SAMPLED_LINES],
     )
+
+
+def _checkpointed(text: str) -> Iterator[tuple[str, int]]:
+    """Yields the program's lines that call a checkpoint, from Dynamo's text of a graph."""
+    path = number = ""
+    for line in text.split("\n"):
+        if "# File: " in line:
+            path, _, number = line.partition("# File: ")[2].partition(" in ")[0].rpartition(":")
+        elif ".tag_activation_checkpoint(" in line and number.isdecimal():
+            yield path, int(number)
 
 
 CHECKS = (atomics, powers, checkpoints)
