@@ -37,7 +37,7 @@ def turned(x: Tensor, angle: Tensor) -> Tensor:
     return torch.cat((one * cos - other * sin, other * cos + one * sin), -1)
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class Attention(nn.Module):  # type: ignore[misc]  # torch is untyped
     """Attention written out, with rotary positions and RMS norm."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def convolutions() -> Program:
     ).eval(), (torch.randn(2, 3, 32, 32),)  # fmt: skip
 
 
-class Classifier(nn.Module):  # type: ignore[misc]
+class Classifier(nn.Module):  # type: ignore[misc]  # torch is untyped
     """An embedding, two layers and a loss."""
 
     def __init__(self) -> None:
