@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.secret_rules import OWN_SETTING
-from inductorscope.formats.secrets import scrub, scrub_pieces
+from inductorscope.formats.secrets import scrub, scrub_pieces, scrub_python
 
 from tests.formats.secret_forms import FORMS, pieces_of
 
@@ -112,11 +112,39 @@ def test_private_keys_keep_their_lines() -> None:
         "BOS_TOKEN = '<s>'; MAX_TOKENS=4096; PAD_TOKEN_ID = 128001\n",
         "tokens = self.embed_tokens(token_ids); SecretStorage==3.3.1; PWD=/root/net\n",
         "password = get_password(user); secret = config.secret\n",
+        "python train.py --max_new_tokens 100 --num-tokens=7 --input-key image --token -v\n",
         "https://host.org:8080/simple/torch@2.13.0?signed=no and a.py:5432: in f: x\n",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert scrub(text.encode()) == (text.encode(), Counter())
+
+
+def test_a_program_runs_without_its_secrets() -> None:
+    source = f'''
+parser.add_argument("--hub_token", type=str, default=None)
+parser.add_argument('--password', help="é", required=True)
+self.secret: SecretStr = given.credentials
+login(token="{HUGGING_FACE}", password = f"open{{sesame}}x")  # {GITHUB}
+KEYS = """
+password = 'kept in a text'
+"""
+START = "-----BEGIN OPENSSH {"PRIVATE"} KEY-----"
+END = "-----END OPENSSH {"PRIVATE"} KEY-----"
+'''
+    clean, found = scrub_python(source.encode())
+    compile(clean, "", "exec")
+    assert found.total() == 4
+    lines = zip(source.encode().split(b"\n"), clean.split(b"\n"), strict=True)
+    assert [after for before, after in lines if before != after] == [
+        b'login(token="<secret removed>", password = f"<secret removed>")  # <secret removed>',
+        b"password = '<secret removed>'",
+    ]
+
+
+def test_what_is_no_program_is_scrubbed_as_a_text() -> None:
+    text = b'def f(:\n"""\n  HF_TOKEN=' + HUGGING_FACE.encode()
+    assert scrub_python(text) == scrub(text)
 
 
 def test_no_text_of_the_fixtures_holds_a_secret(fixtures: Path) -> None:

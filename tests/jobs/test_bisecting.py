@@ -22,12 +22,16 @@ from inductorscope.cli.app import app
 from inductorscope.cli.commands import bisect
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.jobs.work.bisecting import ByCount, ByTime, search_settings, search_versions
-from inductorscope.jobs.work.pair import NoSwap, groups_of, swaps_of
+from inductorscope.jobs.work.pair import NoSwap, changed_sources, groups_of, swaps_of
 from inductorscope.jobs.work.settings import Version, revisions_between, settings_between
 from inductorscope.jobs.work.task import WorkRefused
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
+from inductorscope.store.contents.blobs import add_blobs
+from inductorscope.store.contents.content import content_of_bytes
+from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
+from inductorscope.store.tables.models import Artifact, Run
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
@@ -174,6 +178,34 @@ def test_revisions_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
     assert found[0].of(arm).sources == {f"{tmp_path}/model.py": b"0"}
     assert found[0].of(arm).root == tmp_path
     assert git("status", "--porcelain") == ""
+
+
+def test_a_secret_that_is_not_stored_is_no_change(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    migrate(settings)
+    main, other = tmp_path / "train.py", tmp_path / "model.py"
+    main.write_text("login(password='sesame'); width = 1\n")
+    other.write_text("width = 1\n")
+    run = Run(
+        id="a", content_digest="a", name="a", graph_count=0, kernel_count=0, timings={},
+        environment={}, report={}, bytes_in=0, bytes_stored=0, state="complete",
+    )  # fmt: skip
+    with engine_of(settings) as engine, sessions(engine).begin() as session:
+        session.add(run)
+        for path, text in (
+            (main, b"login(password='<secret removed>'); width = 1\n"),
+            (other, b"width = 2\n"),
+        ):
+            content = content_of_bytes(text)
+            add_blobs(session, [content])
+            session.add(
+                Artifact(
+                    run_id="a", role="source", path=str(path), digest=content.digest, size=len(text)
+                )
+            )
+        session.flush()
+        found = changed_sources(session, run, CaptureSpec(model=str(main)), [])
+    assert found == {str(other): b"width = 2\n"}
 
 
 def _case(kernel: str, names: str, call: str = "{0}({1}, 8)", **changed: Any) -> KernelCase:

@@ -79,12 +79,20 @@ def _named(text: bytes, start: int, end: int) -> Span | None:
     if match is None:
         return None
     name = before + text[start : match.end("rest")]
-    if not is_option and not _tells(name, match, start):
+    if not (_is_given(name, match) if is_option else _tells(name, match, start)):
         return None
     kind = OWN_SETTING if name.startswith(b"INDUCTORSCOPE_") else VARIABLE
     begin, end = match.span(match.lastgroup or 0)
     rest = _REST.match(text, end) if match["bare"] else None
     return begin, rest.end() if rest else end, kind
+
+
+def _is_given(name: bytes, match: re.Match[bytes]) -> bool:
+    """Whether the value of an option with this name is a secret."""
+    value = match[match.lastgroup or 0]
+    if _NO_NAME.search(name) or value.startswith(b"-"):  # `--token -v` has no value
+        return False
+    return not name.endswith(b"key") or bool(_SURE.search(name)) or _opaque(value)
 
 
 def _tells(name: bytes, match: re.Match[bytes], start: int) -> bool:

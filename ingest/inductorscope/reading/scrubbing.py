@@ -13,7 +13,13 @@ from types import TracebackType
 
 import zstandard
 
-from inductorscope.formats.secrets import PIECE, Removed, scrub_pieces
+from inductorscope.formats.secrets import (
+    LONGEST_PROGRAM,
+    PIECE,
+    Removed,
+    scrub_pieces,
+    scrub_python,
+)
 from inductorscope.formats.unpacking import LONGEST_MAGIC, DamagedError, open_plain, packing_of
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
@@ -113,6 +119,12 @@ def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
                 decoder = codecs.getincrementaldecoder(wide)("surrogatepass")
                 texts = filter(None, map(decoder.decode, blocks))
                 blocks = (text.encode("utf-8", "surrogatepass") for text in texts)
+            whole = path.suffix == ".py" and path.stat().st_size <= LONGEST_PROGRAM
+            if whole and not packed and not wide:
+                clean, counts = scrub_python(b"".join(blocks))
+                removed.update(counts)
+                yield clean
+                return
             for piece in scrub_pieces(lambda _: next(blocks, b""), removed):
                 if wide:
                     piece = piece.decode("utf-8", "surrogatepass").encode(wide, "surrogatepass")

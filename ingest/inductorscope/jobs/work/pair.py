@@ -21,6 +21,7 @@ from inductorscope.capturing.launch import Swap
 from inductorscope.capturing.measure.alone import Cases
 from inductorscope.capturing.measure.processes import Arm, main_file
 from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.formats.secrets import scrub_python
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.jobs.work.diagnosis import captured_spec
 from inductorscope.store.contents.texts import read_blob
@@ -207,7 +208,7 @@ def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]
 def changed_sources(
     session: Session, run: Run, spec: CaptureSpec, notes: list[str]
 ) -> dict[str, bytes]:
-    """Returns the run's source files that differ from those on the disk."""
+    """Returns the run's source files that differ from those on the disk by more than secrets."""
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run.id, Artifact.role == SOURCE, Artifact.derived.is_(False)
     )
@@ -218,8 +219,8 @@ def changed_sources(
         if text is None or "site-packages" in path:
             continue
         with contextlib.suppress(OSError):
-            if Path(path).read_bytes() == text:
-                continue
+            if text in ((read := Path(path).read_bytes()), scrub_python(read)[0]):
+                continue  # a secret was removed from what is stored; the file runs with it
         if main is not None and Path(path).is_relative_to(main.parent):
             changed[path] = text
         else:
