@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -187,8 +188,9 @@ def test_a_secret_that_is_not_stored_is_no_change(tmp_path: Path) -> None:
     main.write_text("login(password='sesame'); width = 1\n")
     other.write_text("width = 1\n")
     run = Run(
-        id="a", content_digest="a", name="a", graph_count=0, kernel_count=0, timings={},
-        environment={}, report={}, bytes_in=0, bytes_stored=0, state="complete",
+        id="a", content_digest="a", name="a", origin="capture", created_at=datetime.now(UTC),
+        graph_count=0, kernel_count=0, timings={}, environment={}, report={}, tags=[],
+        bytes_in=0, bytes_stored=0, state="complete",
     )  # fmt: skip
     with engine_of(settings) as engine, sessions(engine).begin() as session:
         session.add(run)
