@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.bytes.graph import read_graph, work_of
 from inductorscope.analyze.fusing.chosen import chosen_kernels, sizes_of
+from inductorscope.analyze.fusing.facts import nests_in_code
 from inductorscope.analyze.fusing.rules import UnfusedPair, unfused_pairs, walked
-from inductorscope.analyze.fusing.vectors import nests_in_code
 from inductorscope.formats.code.output_code import parse_output_code
 
 FOLDER = "torch_compile_debug/*/torchinductor/{}*"

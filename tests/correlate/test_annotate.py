@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.annotate.code import NodeText, annotate, node_texts
-from inductorscope.correlate.annotate.files import annotate_file
-from inductorscope.correlate.annotate.lone import lone_links
-from inductorscope.correlate.annotate.places import open_lines, plain
+from inductorscope.correlate.annotate.code import NodeText, annotate, node_texts, open_lines, plain
+from inductorscope.correlate.annotate.files import annotate_file, lone_links
 from inductorscope.correlate.directory import NoGraphs, output_codes
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import GraphLinks, StageLinks

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope import urls
 from inductorscope.answers.search.lines import SHOWN, Patterns, cut
-from inductorscope.answers.search.names import named
+from inductorscope.answers.search.page import named
 from inductorscope.answers.search.reading import LINES_A_TEXT
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short

@@ -7,7 +7,7 @@ from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.result import Answer, Structure, Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
-from inductorscope.answers.runs.diagnosis.tried import with_change, with_trial
+from inductorscope.answers.runs.diagnosis.diagnose import with_change, with_trial
 from inductorscope.answers.trials.trials import trials_of
 from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 from inductorscope.store.database.engine import sessions

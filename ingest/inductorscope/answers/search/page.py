@@ -1,20 +1,50 @@
 """The search page: matching lines of code, kernels and runs."""
 
+from collections.abc import Sequence
+
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.parts import RunName
+from inductorscope import urls
+from inductorscope.answers.parts import FIRST_CALL, KernelName, RunName
 from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_rows
-from inductorscope.answers.search.names import KernelHit, Named, named
-from inductorscope.answers.search.runs import ALL_RUNS, Narrowed
+from inductorscope.answers.search.runs import ALL_RUNS, Narrowed, with_words
 from inductorscope.answers.search.search import MatchingText, Scope, search_code, too_short
 from inductorscope.fields import Hidden, view
 from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
-from inductorscope.store.tables.models import Artifact, Run
+from inductorscope.store.tables.models import UNLISTED, Artifact, Graph, Kernel, Run
 
+SHOWN = 12
+MOST_RUNS = 100
+"""The newest runs with all words, whose kernels are searched."""
+AT_ONCE = 20
+"""Runs whose kernels one query searches."""
+MOST_COUNTED = 1000
 SHOWN_RUNS = 5
 SHOWN_KERNELS = 10
+
+
+class KernelHit(KernelName, frozen=True):
+    """A kernel whose name contains all words, in the newest run that has it."""
+
+    run: RunName
+    time_us: float | None
+    url: Hidden[str | None]
+    """URL of its page; None for a kernel without calls."""
+    runs: int
+    """Number of runs with the same kernel, source and all, counted up to 1,000."""
+    more_runs: bool
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Runs and kernels with all words."""
+
+    runs: list[str]
+    """Their ids, without tries of the playground."""
+    kernels: list[KernelHit]
+    more_kernels: bool
+    """Whether there are more, or older runs may have some."""
 
 
 class RoleChoice(msgspec.Struct, frozen=True):
@@ -102,3 +132,77 @@ def _file(session: Session, artifact: int) -> FileName | None:
     query = select(Artifact.path, Run.id, Run.name).join(Run, Run.id == Artifact.run_id)
     row = session.execute(query.where(Artifact.id == artifact)).one_or_none()
     return None if row is None else FileName(artifact, row.path, RunName(row.id, row.name))
+
+
+def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> Named:
+    """Returns the newest runs with all words, and up to `limit` different kernels of these with all
+    words in their name, the slowest of a run first."""
+    runs = session.execute(
+        select(Run.id, Run.origin)
+        .where(*narrowed.conditions(), true() if narrowed.run else with_words(session, q))
+        .order_by(Run.created_at.desc(), Run.id)
+        .limit(MOST_RUNS + 1)
+    ).all()
+    ids = [run.id for run in runs]
+    found: dict[object, KernelHit] = {}
+    for start in range(0, MOST_RUNS, AT_ONCE):
+        if len(found) <= limit and (some := ids[start : start + AT_ONCE]):
+            _add_kernels(session, q, narrowed, some, found, limit)
+    return Named(
+        [run.id for run in runs if run.origin not in UNLISTED],
+        list(found.values())[:limit],
+        len(found) > limit or len(ids) > MOST_RUNS,
+    )
+
+
+def _add_kernels(
+    session: Session, q: str, narrowed: Narrowed, runs: Sequence[str],
+    found: dict[object, KernelHit], limit: int,
+) -> None:  # fmt: skip
+    """Adds kernels of runs until there is one too many. The same kernel counts once."""
+    query = (
+        select(Kernel, Graph.slug, Run.id, Run.name, FIRST_CALL)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .join(Run, Run.id == Graph.run_id)
+        .where(Run.id.in_(runs))
+        .order_by(
+            Run.created_at.desc(),
+            Run.id,
+            Kernel.time_us.is_(None),
+            Kernel.time_us.desc(),
+            Kernel.id,
+        )
+    )
+    for word in q.lower().split():
+        query = query.where(func.lower(Kernel.name).contains(word, autoescape=True))
+    for kernel, slug, run, name, first in session.execute(query.execution_options(yield_per=50)):
+        same = kernel.id if kernel.digest is None else (kernel.name, kernel.digest)
+        if same in found:
+            continue
+        if len(found) > limit:
+            break
+        count = _runs_with(session, kernel, narrowed)
+        found[same] = view(
+            KernelHit,
+            kernel,
+            run=RunName(run, name),
+            graph=slug,
+            handle=first,
+            url=None if first is None else urls.kernel(run, slug, kernel.name, first),
+            runs=min(count, MOST_COUNTED),
+            more_runs=count > MOST_COUNTED,
+        )
+
+
+def _runs_with(session: Session, kernel: Kernel, narrowed: Narrowed) -> int:
+    if kernel.digest is None:
+        return 1
+    runs = (
+        select(Graph.run_id)
+        .join(Kernel, Kernel.graph_id == Graph.id)
+        .join(Run, Run.id == Graph.run_id)
+        .where(Kernel.digest == kernel.digest, *narrowed.conditions())
+        .distinct()
+        .limit(MOST_COUNTED + 1)
+    )
+    return session.scalar(select(func.count()).select_from(runs.subquery())) or 0

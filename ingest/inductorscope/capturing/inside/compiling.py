@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inductorscope.capturing.inside.explaining import times_so_far
-from inductorscope.capturing.inside.vectorising import follow_vectorising
-from inductorscope.capturing.spec import CaptureSpec
-from inductorscope.formats.capture_facts import CaptureFacts, RecordFacts
+from torch._inductor import cpu_vec_isa
+from torch._inductor.codegen import cpp
+from torch._inductor.virtualized import NullHandler, V
 
-if TYPE_CHECKING:
-    from inductorscope.capturing.record.install import Installed
+from inductorscope.capturing.inside.explaining import times_so_far
+from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.formats.capture_facts import CaptureFacts, LoopFacts, RecordFacts, VectorFacts
+
+MOST = 20_000
+MOST_OPS = 35
+"""Number of scattered accesses from which torch never vectorises."""
+
+
+class VectorRecord:
+    """The decisions so far. A decision belongs to the kernel that is defined next."""
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[str, ...], LoopFacts] = {}
+        self._nests: list[LoopFacts] = []
+
+    def facts(self) -> VectorFacts | None:
+        """Returns None if the C++ back end compiled nothing."""
+        if not self._nests:
+            return None
+        isa = cpu_vec_isa.pick_vec_isa()
+        return VectorFacts(str(isa) if isa else "", self._nests)
+
+    def forget(self) -> None:
+        self._pending.clear()
+        self._nests = []
+
+    def decided(self, nest: LoopFacts) -> None:
+        """Records a decision; a kernel may be tried several times, of which the last counts."""
+        self._pending[tuple(nest.nodes)] = nest
+
+    def defined(self, kernel: str) -> None:
+        graph = _graph()
+        for nest in self._pending.values():
+            if len(self._nests) < MOST:
+                nest.kernel, nest.graph = kernel, graph
+                self._nests.append(nest)
+        self._pending.clear()
 
 
 class Compiling:
@@ -57,3 +95,82 @@ def _start_record(spec: CaptureSpec) -> Installed | RecordFacts:
         return install()
     except (ImportError, AttributeError) as error:  # torch's internals differ from its version
         return RecordFacts(made=False, reason=f"This torch does not support it: {error}.")
+
+
+def follow_vectorising() -> VectorRecord:
+    """Installs the hooks; with a torch that decides elsewhere, the record stays empty. Torch's logs
+    have not said so since 2.5."""
+    record = VectorRecord()
+    select, define = cpp.TilingSelect.select_tiling, cpp.CppScheduling.define_kernel
+
+    @wraps(select)
+    def select_tiling(self: Untyped, functions: Untyped, sizes: Untyped) -> Untyped:
+        tiling = select(self, functions, sizes)
+        _guarded(lambda: record.decided(_nest(functions, sizes, tiling)))
+        return tiling
+
+    @wraps(define)
+    def define_kernel(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
+        name = define(self, *args, **kwargs)
+        _guarded(lambda: record.defined(str(name)))
+        return name
+
+    cpp.TilingSelect.select_tiling = select_tiling
+    cpp.CppScheduling.define_kernel = define_kernel
+    return record
+
+
+def _guarded(note: Callable[[], None]) -> None:
+    """Runs `note`; recording must never fail a compile."""
+    try:
+        note()
+    except Exception:  # noqa: BLE001  # another torch may differ in any way
+        return
+
+
+def _nest(functions: Untyped, sizes: Untyped, tiling: Untyped) -> LoopFacts:
+    factors, loops, *more = tiling
+    group, reduction = max(sizes, key=lambda each: len(each[1]))
+    ranges = [str(size) for size in (*group, *reduction)]
+    nodes = [str(getattr(body, "original_fn", body).args[0].get_name()) for body in functions]
+    nest = LoopFacts(
+        "", "", nodes, ranges, len(reduction),
+        [int(factor) for factor in factors], [int(loop) for loop in loops],
+    )  # fmt: skip
+    if not nest.vectors:
+        nest.reason = _reason(functions, nest, more[0] if more else None)
+    return nest
+
+
+def _reason(functions: Untyped, nest: LoopFacts, stats: Untyped) -> str:
+    types = cpp._get_dtype_from_loopbodies(cpp._get_loop_body(functions))
+    unsupported = sorted(str(kind) for kind in types if kind not in cpp.VECTORIZABLE_DTYPES)
+    if unsupported:
+        return f"it computes with {', '.join(unsupported)}, which vectors do not support"
+    if stats is None:
+        return ""
+    ops, scattered = sum(stats.op_counter.values()), stats.non_contig_indexing_op_counter
+    count = sum(scattered.values())
+    most = stats.OVERHEAD_RATIO_THRESHOLD
+    if count >= MOST_OPS or (ops and count / ops >= most):
+        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(scattered.items()))
+        return (
+            f"{count} of {ops} operations ({kinds}) access elements that are not adjacent in "
+            f"the loop; torch vectorises below {most:.0%} and {MOST_OPS} of them"
+        )
+    if not nest.reductions:
+        return (
+            f"the loop is too short for its {ops} operations: it must reach a quarter of a vector,"
+            " or do 10 operations"
+        )
+    return ""
+
+
+def _graph() -> str:
+    handler = V.debug
+    path = None if isinstance(handler, NullHandler) else getattr(handler, "_path", None)
+    return Path(path).name if path else ""
+
+
+if TYPE_CHECKING:
+    from inductorscope.capturing.record.install import Installed

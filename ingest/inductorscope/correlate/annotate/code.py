@@ -1,6 +1,7 @@
 """`output_code.py` with comments that say what each line of a kernel computes.
 
-The result runs as before: only comments are added, in places that allow them.
+The result runs as before: only comments are added, in places that allow them. Kernels are inside of
+Python's strings, so a comment's text must not end the string or contain an escape.
 
     // Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
     auto tmp2 = tmp1.neg();
@@ -11,11 +12,6 @@ from collections import defaultdict
 
 import msgspec
 
-from inductorscope.correlate.annotate.places import (
-    indent_of,
-    open_lines,
-    plain,
-)
 from inductorscope.correlate.links.certainty import certainty_of_line, nodes_of_lines
 from inductorscope.correlate.links.model import Confidence, GraphLinks
 from inductorscope.correlate.links.text_stages import fx_entity, main_class
@@ -23,10 +19,13 @@ from inductorscope.formats.code.output_code import CodeKernel, OutputCode, parse
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.text import lines_of
 
+_INDENT = re.compile(r"[ \t]*")
+_OPENS = re.compile(r"'''|\"\"\"|/\*")
+LONGEST = 300
+"""The most characters of a comment's text; an FX node with many arguments has thousands."""
 LABEL = "Corresponding FX code line"
 OTHERS = 6
 """The most nodes of other calls that one comment lists."""
-
 # `neg: "u8[1, 8][8, 1]cpu" = …`: the type says nothing about what is computed.
 _ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
 _COUNT = re.compile(r"_\d+$")
@@ -230,3 +229,58 @@ def _rank(operations: set[str]) -> int:
     if not operations or operations - _MINOR - _STORES:
         return 3
     return 2 if operations & _STORES or operations & {"to_dtype"} else 1
+
+
+def plain(text: str) -> str:
+    """The text without characters that could end a comment or the string around it.
+
+    A backslash would be an escape of the string, or continue a C++ comment on the next line, as
+    would its trigraph.
+    """
+    text = text.lstrip()[: 4 * LONGEST]
+    text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    text = text.replace("\\", "/").replace("'''", "'").replace('"""', '"').replace("??/", "??")
+    return text if len(text) <= LONGEST else text[: LONGEST - 2].rstrip() + " …"
+
+
+def indent_of(line: str) -> str:
+    match = _INDENT.match(line)
+    return match.group() if match is not None else ""
+
+
+def open_lines(lines: list[str], first: int, last: int) -> set[int]:
+    """Lines from `first` to `last` (from 1) that allow a comment before them.
+
+    Excludes lines that continue another one with a backslash, and lines inside a string or block
+    comment of the kernel.
+    """
+    allowed: set[int] = set()
+    closing = ""
+    carried = False
+    for number in range(first, last + 1):
+        line = lines[number - 1]
+        if not closing and not carried:
+            allowed.add(number)
+        carried = line.endswith("\\")
+        closing = _still_open(line, closing)
+    return allowed
+
+
+def _still_open(line: str, closing: str) -> str:
+    """The closing sign that a line leaves open: `*/` of a C++ comment, or quotes of a Python
+    string."""
+    at = 0
+    while True:
+        if closing:
+            end = line.find(closing, at)
+            if end < 0:
+                return closing
+            at = end + len(closing)
+            closing = ""
+            continue
+        opens = _OPENS.search(line, at)
+        if opens is None:
+            return ""
+        closing, at = opens.group(), opens.end()
+        if closing == "/*":
+            closing = "*/"
