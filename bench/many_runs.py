@@ -44,7 +44,7 @@ from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, R
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Artifact, Blob, Run
-from inductorscope.store.tables.rules import Rule
+from inductorscope.store.tables.people import Rule
 from inductorscope.store.trash import move_to_trash
 from inductorscope.units import seconds, size_in_bytes
 from sqlalchemy import func, select, text, update

@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 from inductorscope.analyze.time.breakdown import break_down
 from inductorscope.formats.trace.kineto import read_chrome_trace
-from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.memory import return_large_blocks
 return_large_blocks()
 print(break_down(read_chrome_trace(Path(sys.argv[1]))).categories)
 """

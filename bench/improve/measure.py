@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 from inductorscope.analyze.measure.judge import judge
-from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.numerics import Numerics, compared
+from inductorscope.analyze.trial.result import Improvement
 from inductorscope.capturing.measure.processes import Arm, Once, Runner
 from inductorscope.capturing.measure.turns import times
 from inductorscope.capturing.spec import CaptureSpec, SpecError

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 from inductorscope.analyze.measure.judge import shift_of
-from inductorscope.analyze.trial.improvement import Improvement
+from inductorscope.analyze.trial.result import Improvement
 
 from bench.diagnosis.corpus import read_json
 from bench.improve.measure import AS_IT_IS, MODES, programs

@@ -23,8 +23,7 @@ import pytest
 from inductorscope.answers.sql import ASK_FOR_LESS
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope.store.people import add_person
-from inductorscope.store.tokens import add_token
+from inductorscope.store.people import add_person, add_token
 from inductorscope.store.who import READ, RUN, UPLOAD
 from inductorscope_server.web.parts import Parts
 

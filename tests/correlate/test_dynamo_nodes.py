@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
-from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.correlate.links.model import Collector, GraphLinks
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.provenance import parse_provenance
 from inductorscope.formats.log.trace_log import read_trace_log

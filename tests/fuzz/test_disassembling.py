@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from inductorscope.analyze.machine.loops import loops_of
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.code import kinds_of, read_library
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.disassembling.limited import NotDisassembled, printed_by
 
 from tests.fuzz.mutations import hostile

@@ -35,7 +35,7 @@ from inductorscope.store.tables.models import (
     Upload,
     Worker,
 )
-from inductorscope.store.tables.rules import EACH, Rule
+from inductorscope.store.tables.people import EACH, Rule
 from inductorscope.store.trash import KEPT_IN_TRASH
 from inductorscope.store.who import VIEWER
 from sqlalchemy import Engine, delete, func, select, update

@@ -15,10 +15,10 @@ from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.markdown import compared
 from inductorscope.answers.compare.page import GroupRow, KernelCalls
 from inductorscope.answers.compare.texts import explained
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.figures import kernel_figures
 from inductorscope.answers.machine.text import MachineText, machine_text
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.capturing.inside.compiled import keep_compiled
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER
 from inductorscope.formats.machine.metadata import BINDINGS, COMPILED

@@ -12,8 +12,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.runs import compile_story
 from inductorscope.store.runs.compile_story import load_story, outdated_stories
-from inductorscope.store.tables.compile import CompileStory
-from inductorscope.store.tables.models import Run
+from inductorscope.store.tables.models import CompileStory, Run
 from sqlalchemy import select, update
 
 from tests.conftest import ON_SQLITE

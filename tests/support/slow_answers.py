@@ -5,8 +5,7 @@ import os
 import signal
 import time
 
-from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.store.who import VIEWER
 from sqlalchemy import text
 from sqlalchemy.orm import Session

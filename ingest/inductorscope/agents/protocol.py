@@ -15,9 +15,8 @@ from inductorscope import __version__
 from inductorscope.agents import tools
 from inductorscope.agents.terse import ROWS, TOKENS, terse
 from inductorscope.agents.verify import verify
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.markdown.shown import OF_RUN
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.errors import InWords
 from inductorscope.formats.change import Change
 

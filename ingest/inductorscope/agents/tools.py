@@ -16,13 +16,11 @@ from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compile.fusing import fusing_page
 from inductorscope.answers.compile.story import compile_page
-from inductorscope.answers.limits import begin
 from inductorscope.answers.markdown.pages import page_markdown
 from inductorscope.answers.markdown.shown import page_of_run
 from inductorscope.answers.markdown.structs import CELL, Links, rows
-from inductorscope.answers.missing import NotHere, no_run
-from inductorscope.answers.parts import graph_of
-from inductorscope.answers.runs.graphs import run_graphs
+from inductorscope.answers.missing import NotHere, begin, no_run
+from inductorscope.answers.parts import graph_of, run_graphs
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search.page import search_page

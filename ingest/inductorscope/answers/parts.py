@@ -3,13 +3,22 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import no_graph, no_run
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.fields import Hidden, view
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
+from inductorscope.store.tables.models import (
+    READING,
+    Graph,
+    Kernel,
+    KernelCall,
+    Links,
+    LogEntry,
+    Profile,
+    Run,
+)
 
 
 class RunName(msgspec.Struct, frozen=True):
@@ -213,3 +222,35 @@ def graphs_of(session: Session, run: str) -> list[GraphName]:
     """Returns all graphs of a run in order; empty if there is no such run."""
     query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
     return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]
+
+
+class RunGraphs(msgspec.Struct, frozen=True):
+    """Explorer `/runs/{run}/explorer` and memory `/runs/{run}/memory`: the page of the first graph,
+    or what is missing."""
+
+    run: RunName
+    graphs: list[GraphName]
+    slowest: str | None
+    """Slug of the graph whose kernels take longest; the first if no time is known."""
+    reading: bool
+    """Whether more graphs may follow."""
+    profiles: bool
+    """Whether the run has times to show instead."""
+    logs: bool
+
+
+def run_graphs(session: Session, run_id: str) -> RunGraphs:
+    run = run_of(session, run_id)
+    return RunGraphs(
+        run=RunName(run.id, run.name),
+        graphs=graphs_of(session, run_id),
+        slowest=session.scalar(
+            select(Graph.slug)
+            .where(Graph.run_id == run_id)
+            .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
+            .limit(1)
+        ),
+        reading=run.state == READING,
+        profiles=bool(session.scalar(select(exists().where(Profile.run_id == run_id)))),
+        logs=bool(session.scalar(select(exists().where(LogEntry.run_id == run_id)))),
+    )

@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, explorer_head
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import run_of
-from inductorscope.answers.runs.graphs import run_graphs
+from inductorscope.answers.parts import run_graphs, run_of
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import KERNEL, POST_GRAD, SOURCE
 from inductorscope.store.contents.texts import text_of

@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.limits import Exceeded, begin
+from inductorscope.answers.missing import Exceeded, begin
 from inductorscope.store.facts import (
     FACTS,
     RUNS,

@@ -12,8 +12,8 @@ from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.cli.app import fail
 from inductorscope.cli.client import Client
 from inductorscope.cli.local import align_lines, read_paths, working_folder
-from inductorscope.cli.one_run import one_run
 from inductorscope.cli.progress import Progress
+from inductorscope.cli.reading import one_run
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
 from inductorscope.contract.project import NOWHERE, project
 from inductorscope.errors import USAGE

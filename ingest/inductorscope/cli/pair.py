@@ -34,8 +34,8 @@ def two_runs(a: str, b: str, data: Path | None, *, quiet: bool) -> Iterator[Open
     sentence if one may not be run."""
     from inductorscope.capturing.measure.processes import Runner
     from inductorscope.cli.local import working_folder
-    from inductorscope.cli.one_run import one_run
     from inductorscope.cli.progress import Progress
+    from inductorscope.cli.reading import one_run
     from inductorscope.jobs.work.pair import load_pair
     from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.database.migrate import migrate

@@ -15,7 +15,7 @@ from inductorscope.cli.progress import Progress
 from inductorscope.errors import REFUSED
 from inductorscope.intake.unpack import Refused
 from inductorscope.jobs.queue.address import address, to_open
-from inductorscope.processes.allocation import give_back, return_large_blocks
+from inductorscope.processes.memory import give_back, return_large_blocks
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.run import NothingToRead, ReadResult
 from inductorscope.settings import Settings

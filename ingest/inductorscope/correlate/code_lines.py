@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from inductorscope.correlate.buffers.origins import OpKey, Origins
 from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.kernel_comments import kernel_comments
-from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import complete_nodes
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import ParsedTexts
 from inductorscope.correlate.nodes.fx_graph import FxGraph

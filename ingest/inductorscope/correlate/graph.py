@@ -3,11 +3,10 @@
 from inductorscope.correlate.buffers.origins import Origins
 from inductorscope.correlate.code_lines import Inference, link_ir_nodes, link_lines
 from inductorscope.correlate.links import text_stages
-from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.coverage import coverage_of
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
 from inductorscope.correlate.links.kernel_nodes import link_kernels
-from inductorscope.correlate.links.model import CALLS, GraphLinks
+from inductorscope.correlate.links.model import CALLS, Collector, GraphLinks
 from inductorscope.correlate.links.record import link_record
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.fx_graph import FxGraph

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.formats.code.output_code import CodeCall, OutputCode
 from inductorscope.formats.code.records import CodeFunction
 from inductorscope.formats.graph.fx import FxText

@@ -11,7 +11,7 @@ from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.records import ACTIVE
 from inductorscope.store.runs.rules import Sender, exceeded, is_about_sender, jobs_of
 from inductorscope.store.tables.models import Job
-from inductorscope.store.tables.rules import EACH, Rule
+from inductorscope.store.tables.people import EACH, Rule
 from inductorscope.units import count, plural, size_in_bytes
 
 DAY = timedelta(days=1)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import CursorResult, delete
 from sqlalchemy.orm import Session
 
-from inductorscope.store.tables.logins import Login
+from inductorscope.store.tables.people import Login
 
 LIFETIME = timedelta(days=30)
 """Time after which a browser must log in again."""

@@ -1,17 +1,19 @@
-"""People who may log in: local accounts with a password, and accounts of a proxy or provider."""
+"""People who may log in: local accounts with a password, and accounts of a proxy or provider. Their
+programs have named tokens, shown once and stored as hashes."""
 
 import hashlib
 import itertools
+import re
 import secrets
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.errors import InWords
-from inductorscope.store.tables.logins import Login
-from inductorscope.store.tables.people import Person
-from inductorscope.store.who import ADMINISTER, ROLES, Who
+from inductorscope.store.tables.people import Login, Member, Person, Token
+from inductorscope.store.who import ADMINISTER, READ, ROLES, SCOPES, Who
 
 LOCAL, PROXY = "local", "proxy"
 """Issuers of people: this server and a proxy in front of it; others are OpenID providers."""
@@ -20,6 +22,10 @@ SHORTEST = 10
 LONGEST_NAME = 100
 COST = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26}
 """Parameters of scrypt: 32 MiB and a tenth of a second for each guess."""
+FORM = re.compile(r"isc_[A-Za-z0-9_-]{43}")
+"""Tokens have a prefix, so that scanners of secrets find those published by mistake."""
+USE_NOTED = timedelta(minutes=1)
+"""Uses within this time of each other are recorded once."""
 
 
 class AccountError(InWords, ValueError):
@@ -126,3 +132,70 @@ def password_is_right(session: Session, name: str, password: str) -> Person | No
 def _hash(password: str, salt: bytes) -> str:
     digest = hashlib.scrypt(password.encode(errors="replace"), salt=salt, **COST)
     return f"{salt.hex()}${digest.hex()}"
+
+
+def add_token(
+    session: Session, name: str, scopes: Collection[str], now: datetime, *,
+    person: Person | None = None, project: int | None = None, days: int | None = None,
+) -> str:  # fmt: skip
+    """Stores a token and returns it. Raises AccountError."""
+    check_name(name)
+    wanted = [scope for scope in SCOPES if scope in scopes]
+    if not wanted or len(wanted) != len(set(scopes)):
+        raise AccountError(f"A token needs one or more of the scopes {', '.join(SCOPES)}.")
+    if person is None and project is None and ADMINISTER not in wanted:
+        raise AccountError("A token needs a person or a project, unless it may administer.")
+    if person is not None:
+        beyond = [scope for scope in wanted if scope not in ROLES[person.role]]
+        if beyond:
+            role = f"the role {person.role}, which does not include {' and '.join(beyond)}"
+            raise AccountError(f"{person.name} has {role}.")
+        if project is not None and session.get(Member, (project, person.id)) is None:
+            raise AccountError(f"{person.name} is no member of this project.")
+    token = f"isc_{secrets.token_urlsafe(32)}"
+    session.add(
+        Token(
+            digest=_digest(token),
+            name=name,
+            person_id=None if person is None else person.id,
+            project_id=project,
+            scopes=wanted,
+            created_at=now,
+            expires_at=None if days is None else now + timedelta(days=days),
+        )
+    )
+    return token
+
+
+def who_has_token(session: Session, token: str, now: datetime) -> tuple[Who | None, bool]:
+    """Returns who uses a token, and whether to record the use; None if the token is unknown or
+    expired."""
+    if not FORM.fullmatch(token):
+        return None, False
+    query = (
+        select(Token, Person)
+        .outerjoin(Person, Person.id == Token.person_id)
+        .where(Token.digest == _digest(token))
+    )
+    row = session.execute(query).first()
+    if row is None or (row.Token.expires_at is not None and row.Token.expires_at <= now):
+        return None, False
+    stored, person = row.Token, row.Person
+    scopes = frozenset(map(str, stored.scopes))
+    of = "" if person is None else f"{person.name}, "
+    if person is not None:
+        scopes &= ROLES[person.role]
+    sees_all = stored.project_id is None and (person is None or ADMINISTER in ROLES[person.role])
+    who = Who(
+        f"{of}token {stored.name}", scopes, stored.person_id, stored.project_id,
+        sees_all=sees_all and READ in scopes, by_token=True,
+    )  # fmt: skip
+    return who, stored.used_at is None or stored.used_at < now - USE_NOTED
+
+
+def note_use(session: Session, token: str, now: datetime) -> None:
+    session.execute(update(Token).where(Token.digest == _digest(token)).values(used_at=now))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

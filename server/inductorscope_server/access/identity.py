@@ -5,9 +5,15 @@ from datetime import UTC, datetime
 
 from inductorscope.settings import Settings
 from inductorscope.store.logins import VALUE, login_with
-from inductorscope.store.people import PROXY, known_person, person_of, who_is
+from inductorscope.store.people import (
+    PROXY,
+    known_person,
+    note_use,
+    person_of,
+    who_has_token,
+    who_is,
+)
 from inductorscope.store.tables.people import Person
-from inductorscope.store.tokens import note_use, who_has_token
 from inductorscope.store.who import OWNER, READ, WHO, Who
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cachetools import TTLCache
-from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.missing import Exceeded
 from inductorscope.settings import Settings
 from inductorscope.store.who import VIEWER, Who
 from msgspec.structs import replace

@@ -9,11 +9,10 @@ import sys
 from functools import partial
 from multiprocessing.connection import Connection
 
-from inductorscope.answers.limits import NotAnalysed, watching
+from inductorscope.answers.missing import NotAnalysed, watching
 from inductorscope.formats.sizes import GIB
-from inductorscope.processes.allocation import give_back, return_large_blocks
 from inductorscope.processes.dying import die_with
-from inductorscope.processes.memory import limit_growth
+from inductorscope.processes.memory import give_back, limit_growth, return_large_blocks
 from inductorscope.settings import load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.who import VIEWER

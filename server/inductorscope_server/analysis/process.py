@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from inductorscope.answers.compile import ranks, story
 from inductorscope.answers.explorer import kernel, reasons
 from inductorscope.answers.failures import report
-from inductorscope.answers.limits import Exceeded
 from inductorscope.answers.memory import memory
+from inductorscope.answers.missing import Exceeded
 from inductorscope.answers.runs import run
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.jobs.queue.processes import environment

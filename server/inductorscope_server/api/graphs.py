@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query
 from inductorscope.answers.explorer.annotated import annotated_output
 from inductorscope.answers.explorer.links import Nodes, nodes_of
 from inductorscope.answers.explorer.reasons import Reasons, reasons_of_line
-from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.contract.lock import write_lock
 from inductorscope.contract.project import project
 from inductorscope.formats.vocabulary import POST_GRAD

@@ -7,10 +7,9 @@ import msgspec
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
 from inductorscope.store.logins import login_id
+from inductorscope.store.people import add_token
 from inductorscope.store.projects import project_for, projects_of
-from inductorscope.store.tables.logins import Login
-from inductorscope.store.tables.people import Person, Project, Token
-from inductorscope.store.tokens import add_token
+from inductorscope.store.tables.people import Login, Person, Project, Token
 from inductorscope.store.trash import Trash, in_trash
 from inductorscope.store.who import SCOPES, Who
 from sqlalchemy import ColumnElement, Delete, delete, false, select

@@ -17,10 +17,9 @@ from inductorscope.answers.explorer.graph import (
     links_payload,
 )
 from inductorscope.answers.explorer.links import NO_LINKS
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.text import MachineText, machine_text
-from inductorscope.answers.parts import graph_of
-from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
+from inductorscope.answers.missing import NotAnalysed
+from inductorscope.answers.parts import RunGraphs, graph_of, run_graphs
 from inductorscope.answers.time.heat import Heat, heat
 from inductorscope.formats.vocabulary import OF_KERNELS, OPENED
 from inductorscope.store.runs.links import Links

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 from inductorscope import urls
 from inductorscope.answers.memory.memory import Kind, MemoryPage, Order, memory_page
-from inductorscope.answers.runs.graphs import RunGraphs
+from inductorscope.answers.parts import RunGraphs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 

@@ -11,8 +11,7 @@ from inductorscope.answers.installation import Installation, installation
 from inductorscope.jobs.rules import in_words
 from inductorscope.store.runs import rules as stored_rules
 from inductorscope.store.tables.models import Run
-from inductorscope.store.tables.people import Project
-from inductorscope.store.tables.rules import Rule
+from inductorscope.store.tables.people import Project, Rule
 from inductorscope.store.trash import WITH_TRASH, Trash
 from inductorscope.store.who import OWNER, READ, UPLOAD, VIEWER
 from sqlalchemy import delete, func, select

@@ -4,7 +4,7 @@ import hashlib
 from typing import Annotated
 
 from fastapi import Query
-from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.missing import Exceeded
 from inductorscope.answers.sql import ASK_FOR_LESS, SqlPage, sql_page
 
 from inductorscope_server.web.parts import Analysing, Shared

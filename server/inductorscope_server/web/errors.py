@@ -11,8 +11,7 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from inductorscope import urls
-from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.disk import TO_DO, Disk, is_full
 from inductorscope.errors import InWords
 from inductorscope.jobs.errors import JobsError, OffsetError, cause_of

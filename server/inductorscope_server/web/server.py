@@ -11,8 +11,8 @@ from types import FrameType
 import uvicorn
 from inductorscope.errors import InWords
 from inductorscope.jobs.errors import cause_of
-from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.logs import log_to_stderr
+from inductorscope.processes.memory import return_large_blocks
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.runs.secrets import report_secrets

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.time.categories import category_of, operator_family
-from inductorscope.analyze.time.kernel_names import family_of_name, generated_category
+from inductorscope.analyze.time.kernel_names import (
+    category_of,
+    family_of_name,
+    generated_category,
+    operator_family,
+)
 from inductorscope.formats.vocabulary import CATEGORY_BY_ID
 
 NAMES = {

@@ -1,9 +1,8 @@
 import msgspec
 from inductorscope.answers.parts import run_of
-from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.openapi import RUNS
 from inductorscope_server.web.pages import Page
-from inductorscope_server.web.parts import Reading
+from inductorscope_server.web.parts import Reading, RunId
 
 INDUCTORSCOPE = "0.2"
 

@@ -22,7 +22,7 @@ from inductorscope.formats.capture_facts import (
 )
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope.store.tables.compile import CompileStory
+from inductorscope.store.tables.models import CompileStory
 from inductorscope_server.rendering.filters import FILTERS
 from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import delete

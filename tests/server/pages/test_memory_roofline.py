@@ -16,7 +16,7 @@ from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.store.tables.models import Run
 from inductorscope.store.who import OWNER
 from sqlalchemy import delete

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.answers import sql as answers
-from inductorscope.answers.limits import Exceeded
+from inductorscope.answers.missing import Exceeded
 from inductorscope.answers.sql import EXAMPLES, SqlPage, sql_page
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings

@@ -4,8 +4,7 @@ from typing import Literal
 
 import pytest
 from inductorscope.analyze.measure.judge import Judged
-from inductorscope.analyze.trial.improvement import Improvement
-from inductorscope.analyze.trial.result import Answer, Structure, Trial
+from inductorscope.analyze.trial.result import Answer, Improvement, Structure, Trial
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.diagnose import with_change, with_trial
 from inductorscope.answers.trials.trials import trials_of

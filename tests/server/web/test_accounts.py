@@ -14,7 +14,7 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.audit import entries
 from inductorscope.store.logins import begin_login
-from inductorscope.store.people import AccountError, add_person, person_named
+from inductorscope.store.people import AccountError, add_person, add_token, person_named
 from inductorscope.store.projects import (
     add_member,
     add_project,
@@ -26,7 +26,6 @@ from inductorscope.store.projects import (
 from inductorscope.store.tables.models import Artifact, Graph, Job, Kernel, KernelCall, Upload
 from inductorscope.store.tables.people import Token
 from inductorscope.store.tables.surveys import SurveyCell
-from inductorscope.store.tokens import add_token
 from inductorscope.store.who import READ, ROLES, RUN, UPLOAD
 from inductorscope_server.access.identity import LINKS_COOKIE
 from inductorscope_server.access.rules import CHECKS, Needs

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.logins import LIFETIME, VALUE, delete_expired_logins
-from inductorscope.store.tables.logins import Login
+from inductorscope.store.tables.people import Login
 from inductorscope_server.access import attempts
 from inductorscope_server.access.attempts import Attempts
 from inductorscope_server.access.token import COOKIE, refusal_of_token

@@ -2,12 +2,11 @@
 
 import msgspec
 
-from inductorscope.analyze.time.categories import category_of
-from inductorscope.analyze.time.cpu import SelfTime, processor_times
 from inductorscope.analyze.time.doctor import examine
 from inductorscope.analyze.time.facts import CategoryTotal, TraceFigures
+from inductorscope.analyze.time.kernel_names import category_of
 from inductorscope.analyze.time.regions import region_times
-from inductorscope.analyze.time.timeline import device_timeline
+from inductorscope.analyze.time.timeline import SelfTime, device_timeline, processor_times
 from inductorscope.formats.trace.event_columns import Numbers
 from inductorscope.formats.trace.kineto import ChromeTrace
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from inductorscope.analyze.time.categories import family_of
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.kernel_names import family_of
 from inductorscope.fields import Microseconds
 from inductorscope.formats.vocabulary import (
     ATTENTION,

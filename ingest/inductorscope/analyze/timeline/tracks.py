@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from inductorscope.analyze.time.breakdown import Breakdown
-from inductorscope.analyze.time.cpu import compiled_ops, cpu_category
 from inductorscope.analyze.time.kernel_names import generated_category
+from inductorscope.analyze.time.timeline import compiled_ops, cpu_category
 from inductorscope.analyze.timeline.bars import Bars, merged, single
 from inductorscope.analyze.timeline.facts import MARKS, STREAM, THREAD, LaidTrack, TimelineFacts
 from inductorscope.analyze.timeline.nesting import parents_of, rows_of

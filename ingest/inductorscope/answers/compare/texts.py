@@ -15,15 +15,15 @@ from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
 from inductorscope.answers.compare.sides import Side
 from inductorscope.answers.explorer.benchmark import LEFT_OUT
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.memory.memory import graph_sizes
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.answers.parts import graph_of, run_of
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.formats.machine.metadata import CompiledKernel
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
-from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.units import size_in_bytes
 
 MOST_EXPLAINED = 20

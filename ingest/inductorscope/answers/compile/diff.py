@@ -6,8 +6,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.ranks.differences import plain
-from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.log.kinds import name_of

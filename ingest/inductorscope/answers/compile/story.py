@@ -32,7 +32,7 @@ from inductorscope.answers.compile.rows import (
 )
 from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts
 from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.fields import Prose, view
 from inductorscope.formats.call_shapes import read_shapes
 

@@ -4,8 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.graph_texts import graph_links
-from inductorscope.answers.limits import begin
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotHere, begin
 from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.formats.graph.fx import parse_fx

@@ -11,11 +11,10 @@ from sqlalchemy.orm import Session
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, case_texts, kernel_case
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
-from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.fields import Prose
 from inductorscope.store.database import storable
-from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)

@@ -14,7 +14,7 @@ from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD

@@ -24,11 +24,10 @@ from inductorscope.answers.explorer.benchmark import (
 from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, explorer_head
 from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.machine.left_out import LeftOut, left_out_of
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import (
     GraphName,
     RunName,

@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope import urls
 from inductorscope.answers.explorer.graph_texts import graph_links
 from inductorscope.answers.explorer.reasons import EXPLAINED, reasons_of_line
-from inductorscope.answers.limits import NotAnalysed, begin
-from inductorscope.answers.missing import NotHere, no_graph
+from inductorscope.answers.missing import NotAnalysed, NotHere, begin, no_graph
 from inductorscope.answers.parts import RunName, kernel_time, run_name
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, StageLinks

@@ -18,7 +18,7 @@ from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_s
 from inductorscope.answers.compile.rows import failure_rows
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.fields import Hidden, Prose, view

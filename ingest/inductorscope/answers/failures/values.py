@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.values import table as analysis
 from inductorscope.analyze.values.table import ValueTable
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, Number, Prose, view
 from inductorscope.formats.printed.intermediate_values import (

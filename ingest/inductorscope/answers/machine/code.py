@@ -2,7 +2,7 @@
 
 from inductorscope.analyze.machine.figures import family_of
 from inductorscope.analyze.machine.loops import kind_of, on_stack
-from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.disassembling.limited import NotDisassembled
 from inductorscope.disassembling.tools import LINES, LIVE, assembly_of, sass_of
 from inductorscope.formats.machine.assembly import Assembly, read_assembly

@@ -8,12 +8,11 @@ from itertools import islice
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.code import kinds_of
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.figures import configuration_figures
 from inductorscope.answers.machine.text import Reading, kernel_of, read_stage
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.machine.cubin import library_code, read_functions

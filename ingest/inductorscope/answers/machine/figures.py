@@ -17,7 +17,6 @@ from inductorscope.analyze.machine.figures import (
 from inductorscope.analyze.machine.loops import LoopFigures, loops_of
 from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.without import without
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile
 from inductorscope.answers.machine.text import (
@@ -27,6 +26,7 @@ from inductorscope.answers.machine.text import (
     profile_of,
     read_stage,
 )
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.disassembling.limited import NotDisassembled
 from inductorscope.disassembling.tools import throughput
 from inductorscope.fields import Bytes, Count, Hidden, Prose

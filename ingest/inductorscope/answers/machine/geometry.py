@@ -17,7 +17,7 @@ from inductorscope.analyze.machine.geometry import (
     geometry_of,
 )
 from inductorscope.answers.compile.story import STORY
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.formats.trace.shapes import Device, LaunchShape, UsualShape
 from inductorscope.store.runs.compile_story import load_story
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts

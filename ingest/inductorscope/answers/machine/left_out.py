@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.answers.explorer.benchmark import LEFT_OUT
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.code import read_code, read_library
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.fields import Count, Prose
 from inductorscope.formats.machine.cubin import read_cubin
 from inductorscope.formats.vocabulary import ASSEMBLY, OF_KERNELS, PTX, SASS
-from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.diagnoses import KernelBenchmark
 
 
 class Taken(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.machine.samples import REASONS, Sampled, sampled
-from inductorscope.answers.limits import begin
 from inductorscope.answers.machine.compiled import Configuration
+from inductorscope.answers.missing import begin
 from inductorscope.fields import Bytes, Microseconds, Percent, Prose
 from inductorscope.formats.machine.cubin import read_functions
 from inductorscope.formats.machine.ncu import (

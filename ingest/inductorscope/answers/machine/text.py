@@ -10,11 +10,10 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.machine.samples import Sampled
 from inductorscope.analyze.machine.serving import is_around, serving
 from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
-from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.code import read_code, read_library
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile, profiled
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.answers.parts import graph_of
 from inductorscope.formats.machine.places import (
     Frames,

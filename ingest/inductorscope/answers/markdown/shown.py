@@ -21,7 +21,7 @@ from inductorscope.answers.logs.log import log_page
 from inductorscope.answers.markdown.pages import page_markdown
 from inductorscope.answers.memory.memory import memory_page
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.runs.graphs import run_graphs
+from inductorscope.answers.parts import run_graphs
 from inductorscope.answers.runs.read import read_page
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.kernels import kernels_page

@@ -13,7 +13,7 @@ from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
 from inductorscope.answers.explorer.graph import SourceLine
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
-from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.answers.parts import (
     GraphName,
     RunName,

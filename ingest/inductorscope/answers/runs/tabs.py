@@ -6,8 +6,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.store.runs.compile_story import STORY
-from inductorscope.store.tables.compile import CompileStory
-from inductorscope.store.tables.models import READING, Profile, Run
+from inductorscope.store.tables.models import READING, CompileStory, Profile, Run
 
 GRAPHS = "No compiled graph in this run: add the folder that TORCH_COMPILE_DEBUG=1 writes."
 KERNELS = "No kernel in this run: add the folder that TORCH_COMPILE_DEBUG=1 writes, or a trace."

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.bytes.graph import read_graph
 from inductorscope.analyze.fusing.facts import GraphFacts, facts_of
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
-from inductorscope.answers.limits import NotAnalysed
+from inductorscope.answers.missing import NotAnalysed
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.runs.nodes import stored_facts
 from inductorscope.store.runs.relinked import to_be_aligned

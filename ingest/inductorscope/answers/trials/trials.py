@@ -6,8 +6,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.trial.improvement import Improvement
-from inductorscope.analyze.trial.result import Trial
+from inductorscope.analyze.trial.result import Improvement, Trial
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.failures import Panel, panel
 from inductorscope.answers.parts import RunName, run_of

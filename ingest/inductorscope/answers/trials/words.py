@@ -1,9 +1,8 @@
 """Trials in words."""
 
 from inductorscope.analyze.measure.judge import Judged
-from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.numerics import Numerics
-from inductorscope.analyze.trial.result import Structure, Trial, changed_counts
+from inductorscope.analyze.trial.result import Improvement, Structure, Trial, changed_counts
 from inductorscope.units import milliseconds, plural, ratio, size_in_bytes
 from inductorscope.units import seconds as in_seconds
 

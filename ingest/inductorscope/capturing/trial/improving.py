@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from inductorscope.analyze.measure.judge import LOOKS, Judged
-from inductorscope.analyze.trial.improvement import Improvement
-from inductorscope.analyze.trial.result import Trial
+from inductorscope.analyze.trial.result import Improvement, Trial
 from inductorscope.capturing.measure.turns import Budget
 from inductorscope.capturing.trial.trying import Trier
 from inductorscope.formats.change import Change

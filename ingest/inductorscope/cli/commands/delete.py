@@ -21,8 +21,7 @@ def delete(
     A run that is still being read is deleted for good, and its job is cancelled. While the disk is
     full, any run is deleted for good.
     """
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.jobs.api import JobsClient
     from inductorscope.units import size_in_bytes
 

@@ -31,15 +31,15 @@ def improve(
     The program's files stay as they are. Ctrl-C keeps what is known; the next search goes on from
     there. The exit code is 0 if something is faster, else 1. Use an idle machine.
     """
-    from inductorscope.analyze.trial.improvement import Improvement
+    from inductorscope.analyze.trial.result import Improvement
     from inductorscope.answers.trials import words
     from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_page
     from inductorscope.capturing.measure.processes import Runner
     from inductorscope.capturing.trial.trying import Trier
     from inductorscope.cli.captured import captured, is_program
     from inductorscope.cli.local import working_folder
-    from inductorscope.cli.one_run import one_run
     from inductorscope.cli.progress import Progress
+    from inductorscope.cli.reading import one_run
     from inductorscope.jobs.work.trial import Searching, reader
     from inductorscope.store.database.engine import engine_of, sessions
     from inductorscope.store.database.migrate import migrate

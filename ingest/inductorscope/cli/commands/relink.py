@@ -21,11 +21,10 @@ def relink(
     Links are made again from the stored texts, the pages about compiling from the stored logs.
     Workers also do this.
     """
-    from inductorscope.processes.allocation import return_large_blocks
+    from inductorscope.processes.memory import return_large_blocks
 
     return_large_blocks()
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.cli.results import align_and_print
     from inductorscope.jobs.work.relinking import relink_all
     from inductorscope.reading.graphs.apart import cores

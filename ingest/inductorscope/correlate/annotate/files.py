@@ -7,9 +7,8 @@ from pathlib import Path
 from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.correlate.directory import NoGraphs, read_texts
 from inductorscope.correlate.graph import graph_links
-from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_calls
-from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.correlate.links.model import Collector, GraphLinks
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import add_lines
@@ -90,8 +89,8 @@ def lone_links(text: str, graph: FxText) -> GraphLinks:
 
 
 def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> NodesOfLines:
-    """For each kernel, the order of inputs that explains most at the lowest cost: nothing says which
-    memory its pointers refer to."""
+    """For each kernel, the order of inputs that explains most at the lowest cost: nothing says
+    which memory its pointers refer to."""
     result: NodesOfLines = {}
     inputs = [node.name for node in graph.nodes if node.kind == "placeholder"]
     for number, kernel in enumerate(code.kernels, 1):

@@ -11,8 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from inductorscope.correlate.links.collect import Collector
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.correlate.links.text_stages import fx_entity, link_fx, main_class
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 

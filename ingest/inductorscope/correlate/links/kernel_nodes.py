@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from inductorscope.correlate.links.collect import Collector
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx_nodes import FxTextNode
 from inductorscope.formats.graph.provenance import Provenance

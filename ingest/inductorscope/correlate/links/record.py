@@ -4,8 +4,7 @@ from collections import defaultdict
 
 import msgspec
 
-from inductorscope.correlate.links.collect import Collector
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.formats.code.output_code import CodeCall, OutputCode
 
 SCHEMA = 1

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from inductorscope.correlate.links.collect import Collector
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.graph.ir import IrText

@@ -2,8 +2,7 @@
 
 import re
 
-from inductorscope.correlate.links.collect import Collector
-from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.model import Collector, Confidence
 from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines
 from inductorscope.formats.graph.ir import IrText
 

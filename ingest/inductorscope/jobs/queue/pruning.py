@@ -20,8 +20,7 @@ from inductorscope.store.database.engine import Sessions
 from inductorscope.store.logins import delete_expired_logins
 from inductorscope.store.runs.rules import too_old
 from inductorscope.store.runs.runs import delete_run
-from inductorscope.store.tables.diagnoses import Diagnosis
-from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.diagnoses import Diagnosis, KernelBenchmark
 from inductorscope.store.tables.models import Job, Upload, Worker
 from inductorscope.store.trash import move_to_trash, overdue
 

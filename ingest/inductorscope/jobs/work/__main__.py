@@ -29,8 +29,8 @@ from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError
 from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused
-from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.memory import return_large_blocks
 from inductorscope.processes.niceness import be_nice
 from inductorscope.processes.programs import SCRATCH
 from inductorscope.settings import PREFIX, Settings, load

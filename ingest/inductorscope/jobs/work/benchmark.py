@@ -9,10 +9,9 @@ import msgspec
 from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.analyze.machine.without import case_without
 from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
-from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.machine.compiled import configurations
 from inductorscope.answers.machine.left_out import LeftOut, Taken, in_words, resources_of
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.capturing.benchmark.run import (
     CACHE,

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from sqlalchemy import Engine, text
 
 from inductorscope.jobs.queue.processes import speak
-from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.memory import return_large_blocks
 from inductorscope.processes.niceness import be_nice
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, relink

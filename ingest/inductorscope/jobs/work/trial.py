@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.trial.catalogue import catalogue, that_apply
-from inductorscope.analyze.trial.improvement import Improvement
 from inductorscope.analyze.trial.patch import patch, written
+from inductorscope.analyze.trial.result import Improvement
 from inductorscope.answers.trials import words
 from inductorscope.answers.trials.known import known_of
 from inductorscope.answers.trials.trials import (

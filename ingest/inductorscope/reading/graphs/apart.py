@@ -18,9 +18,8 @@ from multiprocessing.context import ForkServerProcess
 import msgspec
 
 from inductorscope.formats.sizes import GIB
-from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import how_it_ended
-from inductorscope.processes.memory import limit_growth
+from inductorscope.processes.memory import limit_growth, return_large_blocks
 from inductorscope.reading.graphs.task import GraphContent, Outcome, Task
 from inductorscope.reading.notes import Notes
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.analyze.time.breakdown import category_sums
-from inductorscope.analyze.time.categories import category_of
-from inductorscope.analyze.time.cpu import SelfTime, cpu_category
 from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
-from inductorscope.analyze.time.kernel_names import generated_category
+from inductorscope.analyze.time.kernel_names import category_of, generated_category
+from inductorscope.analyze.time.timeline import SelfTime, cpu_category
 from inductorscope.fields import view
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.printed.key_averages import (

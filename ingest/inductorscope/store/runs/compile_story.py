@@ -12,8 +12,7 @@ from inductorscope.analyze.compile.phases import Chunk
 from inductorscope.analyze.compile.words import recompile_count
 from inductorscope.store.contents.packing import compressor, decompressed
 from inductorscope.store.database import storable
-from inductorscope.store.tables.compile import CompileStory
-from inductorscope.store.tables.models import COMPLETE, Run
+from inductorscope.store.tables.models import COMPLETE, CompileStory, Run
 
 STORY = f"story/{STORY_VERSION}"
 """Names the version, so that an outdated story is seen without reading it."""

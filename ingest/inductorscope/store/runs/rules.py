@@ -22,8 +22,7 @@ from inductorscope.store.tables.models import (
     Job,
     Run,
 )
-from inductorscope.store.tables.people import Person, Place, Project
-from inductorscope.store.tables.rules import EACH, Rule
+from inductorscope.store.tables.people import EACH, Person, Place, Project, Rule
 
 MOST_DAYS = 100 * 365
 """Limit of the days of a rule: a date has four digits for its year."""

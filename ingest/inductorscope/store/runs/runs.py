@@ -37,6 +37,7 @@ from inductorscope.store.tables.models import (
     Artifact,
     Blob,
     BlobPart,
+    FoundSecret,
     Graph,
     GraphNodes,
     Kernel,
@@ -47,7 +48,6 @@ from inductorscope.store.tables.models import (
     Run,
     RunSearch,
 )
-from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import CallTime
 
 if TYPE_CHECKING:  # it imports numpy, which runs without a profile do not need

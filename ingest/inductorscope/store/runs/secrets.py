@@ -4,7 +4,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.secret_rules import OWN_SETTING
-from inductorscope.store.tables.secrets import FoundSecret
+from inductorscope.store.tables.models import FoundSecret
 
 MOST_NAMED = 5
 

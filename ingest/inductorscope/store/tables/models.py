@@ -40,7 +40,6 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-
 # Byte counts exceed 2³¹; SQLite's INTEGER is wide enough, and row ids require that type.
 WideInteger = BigInteger().with_variant(Integer, "sqlite")
 
@@ -497,3 +496,28 @@ class Worker(Base):
     """A GPU's name, or `CPU`; unknown for workers of earlier versions."""
     torch: Mapped[str | None]
     """Version of torch, if there is one."""
+
+
+class CompileStory(Base):
+    """A part of the story of a run's compiles, packed (see `store.runs.compile_story`)."""
+
+    __tablename__ = "compile_stories"
+
+    run_id: Mapped[str] = part_of("runs", primary_key=True)
+    part: Mapped[str] = mapped_column(primary_key=True)
+    """`story`, `timeline`, `phases/0`, …"""
+    count: Mapped[int]
+    payload: Mapped[bytes]
+
+
+class FoundSecret(Numbered):
+    """The number of secrets of one kind removed from a run. Their values are kept nowhere."""
+
+    __tablename__ = "found_secrets"
+
+    run_id: Mapped[str] = part_of("runs", index=True)
+    kind: Mapped[str]
+    """Name of the kind in `formats.secrets`."""
+    count: Mapped[int]
+    told: Mapped[bool] = mapped_column(default=False)
+    """Whether a server has reported it at startup."""

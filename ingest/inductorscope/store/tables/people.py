@@ -1,4 +1,4 @@
-"""The tables of people, their tokens, projects, and who sees which run."""
+"""The tables of people, their logins and tokens, projects, who sees which run, and limits."""
 
 from datetime import datetime
 from typing import Any
@@ -8,8 +8,49 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from inductorscope.store.tables.models import Base, Numbered, part_of, refers_to
 
+EACH = "*"
+"""Instead of a name: the limits apply to each person separately."""
 # Reusing an id would give a new person or project what belonged to the old one.
 NEVER_AGAIN = {"sqlite_autoincrement": True}
+
+
+class Rule(Numbered):
+    """Limits for the runs with a tag, of a name, in a project, of a person; for all runs if it
+    names none. Limits for jobs are for those of a project, of a person, or all."""
+
+    __tablename__ = "rules"
+
+    tag: Mapped[str | None]
+    name: Mapped[str | None]
+    """A name, or the beginning of names if it ends with `*`."""
+    project: Mapped[str | None]
+    """The name of a project."""
+    person: Mapped[str | None]
+    """The name of a person, or EACH."""
+    days: Mapped[int | None]
+    """Older runs go to the trash."""
+    most_runs: Mapped[int | None]
+    most_bytes: Mapped[int | None]
+    """Bytes of contents, those of several runs counted once."""
+    most_jobs: Mapped[int | None]
+    """Jobs that run code at the same time."""
+    most_minutes: Mapped[int | None]
+    """Minutes that jobs may keep workers busy in a day."""
+
+
+class Login(Base):
+    """A browser that is logged in, until it logs out or the login expires."""
+
+    __tablename__ = "logins"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Hash of the cookie's value, which is stored nowhere (see `store.logins`)."""
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    person_id: Mapped[int | None] = mapped_column(index=True)
+    """Who logged in; None for who has the server's token."""
+    agent: Mapped[str | None]
+    """What the browser calls itself."""
 
 
 class Person(Numbered):

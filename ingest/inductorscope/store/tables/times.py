@@ -21,7 +21,7 @@ class TraceKernel(Numbered):
     """Number by which events refer to it."""
     name: Mapped[str]
     category: Mapped[str]
-    """Category, from `analyze.time.categories`."""
+    """Category, from `analyze.time.kernel_names`."""
     op: Mapped[str | None]
     """Operator that launched it."""
     region: Mapped[int | None]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from inductorscope import urls
 from inductorscope.analyze.trial.facts import LOGGER, PRINTS
 from inductorscope.analyze.trial.result import Trial
-from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
     attention,
     blocks,

@@ -19,9 +19,8 @@ from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
-from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.machine.text import kernel_of
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.answers.parts import FIRST_CALL, GraphRow, kernel_time
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from inductorscope import urls
-from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
 from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM

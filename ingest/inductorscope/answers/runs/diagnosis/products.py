@@ -9,8 +9,8 @@ from operator import itemgetter, or_
 from typing import NamedTuple
 
 from inductorscope import urls
-from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import select
 
 from inductorscope import urls
-from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.extern_nodes import operation
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.recompiles import histories
-from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.formats.capture_facts import NO_STEPS

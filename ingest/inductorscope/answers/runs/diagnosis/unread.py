@@ -4,7 +4,7 @@ import re
 from math import prod
 
 from inductorscope import urls
-from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times

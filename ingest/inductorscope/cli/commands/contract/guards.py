@@ -20,8 +20,7 @@ def guards(
     """
     from inductorscope.answers.compile.parts import read_run_story
     from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.formats.call_shapes import read_shapes
 
     asked = read_shapes(shapes)

@@ -44,7 +44,7 @@ def rules(
     from inductorscope.cli.reading import writing
     from inductorscope.jobs.rules import in_words
     from inductorscope.store.runs.rules import add_rule, in_bytes
-    from inductorscope.store.tables.rules import Rule
+    from inductorscope.store.tables.people import Rule
 
     given = (tag, name, project, person, days, runs, gib, jobs, minutes)
     with writing(data) as (session, _):

@@ -50,7 +50,7 @@ def take(
     data: Data = None,
 ) -> None:
     """Move runs to a project."""
-    from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.reading import one_run
     from inductorscope.store.projects import move_runs, project_named, without_place
 
     with opened(data, "move runs", name) as session:

@@ -31,9 +31,8 @@ def add(
 
     A token for CI that can only upload: --scope upload --project NAME.
     """
-    from inductorscope.store.people import person_named
+    from inductorscope.store.people import add_token, person_named
     from inductorscope.store.projects import project_named
-    from inductorscope.store.tokens import add_token
 
     with opened(data, "make a token", f"{name} ({', '.join(scope)})") as session:
         made = add_token(

@@ -17,8 +17,7 @@ def diff(
     """Print what differs between two runs: inputs, time, kernels, compiling."""
     from inductorscope.answers.compare.compare import compare_page
     from inductorscope.answers.compare.markdown import compared
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
 
     with reading(data) as (session, _):
         page = compare_page(session, one_run(session, a), one_run(session, b))

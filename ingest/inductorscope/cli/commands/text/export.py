@@ -66,8 +66,7 @@ def export(
 
     from inductorscope import urls
     from inductorscope.answers.missing import NotHere
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.processes.memory import limit_growth
     from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE
     from inductorscope.store.who import OWNER, Who

@@ -14,8 +14,7 @@ def report(
 ) -> None:
     """Print a run's failure as Markdown for an issue: versions, kernel, error and verdicts."""
     from inductorscope.answers.failures.report import reported
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.jobs.queue.address import address
 
     with reading(data) as (session, settings):

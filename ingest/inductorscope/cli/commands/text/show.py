@@ -31,8 +31,7 @@ def show(
     from rich.markdown import Markdown
 
     from inductorscope.answers.markdown.shown import page_of_run
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.jobs.queue.address import running
 
     with reading(data) as (session, settings):

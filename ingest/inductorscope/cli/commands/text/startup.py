@@ -19,8 +19,7 @@ def startup(
     """Print what no cache had, and what differs in the keys from another run's."""
     from inductorscope.answers.compile.startup import startup_page
     from inductorscope.answers.markdown.pages import page_markdown
-    from inductorscope.cli.one_run import one_run
-    from inductorscope.cli.reading import reading
+    from inductorscope.cli.reading import one_run, reading
     from inductorscope.jobs.queue.address import running
 
     with reading(data) as (session, settings):
