@@ -22,7 +22,6 @@ from inductorscope.jobs.queue.engine import make_client, prepare
 from inductorscope.jobs.queue.entrance import Entrance
 from inductorscope.jobs.queue.health import is_alive
 from inductorscope.jobs.queue.machines import ANY, living_machines, machine_of, why_nobody
-from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import ACTIVE, QUEUED, JobLine, JobStatus, WorkerStatus
 from inductorscope.jobs.uploads import again
 from inductorscope.jobs.uploads.again import Again, NotAgainError
@@ -199,13 +198,6 @@ class JobsClient:
                 view(WorkerStatus, row, alive=is_alive(row), kind=machine_of(row).kind)
                 for row in rows
             ]
-
-    def reap(self) -> list[str]:
-        """Gives the jobs of dead workers of this machine back to the queue; returns their ids.
-
-        Workers do this themselves all the time; a person needs it when none is running.
-        """
-        return Reaper(self.settings, self._write, self._client).reap()
 
 
 def _waiting(session: Session, jobs: list[JobStatus]) -> list[JobStatus]:

@@ -22,7 +22,8 @@ def test_gone_and_new_lines_lead_from_one_to_the_other(one: list[str], other: li
     found = difference(one, other, around=1000)
     lines = [line for hunk in found.hunks for line in hunk]
     if one == other:
-        assert found.same
+        assert not found.gone
+        assert not found.new
         assert not lines
         return
     assert [line.text for line in lines if line.kind != "new"] == one

@@ -1,8 +1,9 @@
 import msgspec
 from inductorscope.answers.parts import run_of
+from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.openapi import RUNS
 from inductorscope_server.web.pages import Page
-from inductorscope_server.web.parts import Reading, RunId
+from inductorscope_server.web.parts import Reading
 
 INDUCTORSCOPE = "0.2"
 

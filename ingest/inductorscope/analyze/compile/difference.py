@@ -39,10 +39,6 @@ class Difference(msgspec.Struct):
     cut: bool = False
     """Whether some lines are left out."""
 
-    @property
-    def same(self) -> bool:
-        return not self.gone and not self.new
-
 
 def difference(
     before: Sequence[str],

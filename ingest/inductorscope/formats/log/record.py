@@ -106,23 +106,8 @@ class LogRecord(msgspec.Struct):
     _payload: bytes | Callable[[], bytes] | None = None
 
     @property
-    def level(self) -> str:
-        """One letter, or empty."""
-        return self.prefix[0].decode()
-
-    @property
-    def date(self) -> str:
-        """MMDD, in some logs YYYYMMDD, without a time zone."""
-        return self.prefix[1].decode()
-
-    @property
     def time(self) -> str:
         return self.prefix[2].decode()
-
-    @property
-    def module(self) -> str:
-        """Source file and line of torch that logged it."""
-        return f"{self.prefix[3].decode('utf-8', 'replace')}:{self.prefix[4].decode()}"
 
     @property
     def payload(self) -> bytes | None:

@@ -71,14 +71,6 @@ class IntermediateValues(msgspec.Struct):
     def mean_as_dtype(self) -> bool:
         return any(value.mean_as_dtype for value in self.values)
 
-    def launches(self) -> list[str]:
-        """Kernels in the order of their launches."""
-        order: list[str] = []
-        for value in self.values:
-            if value.when == "before_launch" and value.kernel != (order[-1] if order else ""):
-                order.append(value.kernel)
-        return order
-
 
 def parse_intermediate_values(text: str) -> IntermediateValues:
     """Returns every printed value; skips all other lines."""

@@ -152,10 +152,6 @@ class ChromeTrace:
             return self.kind or "cuda"
         return "cpu" if self.ops else None
 
-    @property
-    def device_us(self) -> float:
-        return sum(kernel.total_us for kernel in self.kernels)
-
     def joined_us(self) -> dict[str, float]:
         """Device time by the way its launch was identified; 'none' if it was not."""
         sums: dict[str, float] = {}

@@ -35,9 +35,6 @@ class Sources(msgspec.Struct):
     texts: dict[str, str] = msgspec.field(default_factory=dict)
     rebuilt: dict[str, str] = msgspec.field(default_factory=dict)
 
-    def all(self) -> dict[str, str]:
-        return self.rebuilt | self.texts
-
 
 def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
     """Finds the file for every path that stack comments quote, if the upload has it."""
