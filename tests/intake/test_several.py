@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.intake.limits import Limits, Refused
-from inductorscope.intake.several import any_archive, lay_out
+from inductorscope.intake.unpack import any_archive, lay_out
 from msgspec.structs import replace
 
 KIB = 1024

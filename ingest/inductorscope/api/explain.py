@@ -16,7 +16,7 @@ from inductorscope.units import plural
 
 if TYPE_CHECKING:
     from inductorscope.answers.compile.rows import BreakRow
-    from inductorscope.answers.explorer.source_lines import KernelLine
+    from inductorscope.answers.explorer.graph_texts import KernelLine
     from inductorscope.answers.parts import GraphRow, KernelRow
 
 Arguments = ParamSpec("Arguments")
@@ -120,7 +120,7 @@ def _read(name: str, run: str, url: str) -> Explanation:
     from inductorscope.analyze.compile.breaks import break_places
     from inductorscope.answers.compile.parts import read_run_story
     from inductorscope.answers.compile.rows import break_rows
-    from inductorscope.answers.explorer.source_lines import kernel_lines
+    from inductorscope.answers.explorer.graph_texts import kernel_lines
     from inductorscope.answers.parts import graph_rows, kernel_rows
     from inductorscope.store.database.engine import engine_of, sessions
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 from jinja2 import Environment
 
 from inductorscope.answers.compile.rows import BreakRow
-from inductorscope.answers.explorer.source_lines import KernelLine
+from inductorscope.answers.explorer.graph_texts import KernelLine
 
 MOST_LINKS = 300
 TURN = 47

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from inductorscope.cli.run_name import name_of
 from inductorscope.intake.limits import Limits
-from inductorscope.intake.several import lay_out
-from inductorscope.intake.unpack import unpack
+from inductorscope.intake.unpack import lay_out, unpack
 from inductorscope.progress import Progress
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.logs.renew import renew_stories

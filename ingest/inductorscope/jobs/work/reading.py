@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inductorscope.intake.limits import Limits, Refused
-from inductorscope.intake.several import any_archive, lay_out
-from inductorscope.intake.unpack import unpack
+from inductorscope.intake.unpack import any_archive, lay_out, unpack
 from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import end, left_out, owner_of, place
 from inductorscope.jobs.work.task import Task, WorkRefused
