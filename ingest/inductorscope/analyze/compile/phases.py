@@ -45,10 +45,12 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
     """
     _instants(story, [log.instants for log in logs])
     owned: dict[int, list[Span]] = {}
-    for log in logs:
+    for facts, log in zip(story.logs, logs, strict=True):
         for span in log.spans:
             owned.setdefault(span.owner, []).append(span)
-    _times_of_logs(story, logs)
+        if log.spans:
+            facts.start_us = min(span.start_us for span in log.spans)
+            facts.end_us = max(span.start_us + span.duration_us for span in log.spans)
     compiles_cpp = any(span.name == "compile_file" for spans in owned.values() for span in spans)
     waiting = CPP if compiles_cpp else TRITON
     sums: dict[str, _Sum] = {}
@@ -103,13 +105,6 @@ def _timeline(owned: Iterable[list[Span]]) -> Chunk:
     every.sort(key=lambda span: -span.duration_us)
     longest = [span for span in every[:ON_TIMELINE] if span.duration_us >= whole * LEAST_SHARE]
     return sorted(longest, key=lambda span: (span.start_us, span.depth))
-
-
-def _times_of_logs(story: Story, logs: Sequence[PhaseEvents]) -> None:
-    for facts, log in zip(story.logs, logs, strict=True):
-        if log.spans:
-            facts.start_us = min(span.start_us for span in log.spans)
-            facts.end_us = max(span.start_us + span.duration_us for span in log.spans)
 
 
 def is_used(name: str) -> bool:

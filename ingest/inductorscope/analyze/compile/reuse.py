@@ -79,7 +79,9 @@ def differences(here: Key, there: Key) -> list[Difference]:
     for name in {**here, **there}:
         mine, other = here.get(name), there.get(name)
         if mine is None or other is None or mine.digest != other.digest:
-            rank, meaning = _meaning_of(name)
+            rank, meaning = next(
+                (rank, each) for rank, each in enumerate(MEANINGS) if each.name.match(name)
+            )
             shown = _where_they_differ(mine.value if mine else "", other.value if other else "")
             found.append((rank, Difference(name, meaning.what, meaning.advice, *shown)))
     return [difference for _, difference in sorted(found, key=lambda item: item[0])]
@@ -94,12 +96,6 @@ def nearest(here: Key, others: Iterable[Key]) -> Key | None:
         return len(digests) + len(other) - 2 * shared
 
     return min(others, key=apart, default=None)
-
-
-def _meaning_of(name: str) -> tuple[int, Meaning]:
-    return next(
-        (rank, meaning) for rank, meaning in enumerate(MEANINGS) if meaning.name.match(name)
-    )
 
 
 def _where_they_differ(here: str, there: str) -> tuple[str, str]:

@@ -151,11 +151,8 @@ class Walk:
             self.returned.append(storage)
             if storage.role == "intermediate":
                 storage.role = "output"
-                self._pool_of(storage)
-
-    def _pool_of(self, storage: Storage) -> None:
-        if storage.inside is not None:
-            self.plan.storages[storage.inside].role = "output"
+                if storage.inside is not None:
+                    self.plan.storages[storage.inside].role = "output"
 
     def _call(self, statement: WrapperLine) -> None:
         kernel = self.kernels.get(statement.call.kernel) if statement.call is not None else None

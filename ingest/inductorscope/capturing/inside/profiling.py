@@ -141,18 +141,11 @@ def _is_annotation(event: Untyped) -> bool:
 def make_profiler(device: str, steps: int) -> Untyped:
     """Returns a profiler that warms up for one step and records the following ones."""
     return torch.profiler.profile(
-        activities=_activities(device),
+        activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device != "cpu" else [])],
         schedule=torch.profiler.schedule(wait=0, warmup=1, active=steps, repeat=1),
         record_shapes=True,
         acc_events=True,
     )
-
-
-def _activities(device: str) -> list[Any]:
-    activities = [ProfilerActivity.CPU]
-    if device != "cpu":
-        activities.append(ProfilerActivity.CUDA)
-    return activities
 
 
 def write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:

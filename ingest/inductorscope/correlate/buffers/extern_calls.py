@@ -55,7 +55,9 @@ class ExternCalls:
             roots = {self.graph.root(name)[0] for name in value.inputs}
             missing = -1 if value.name in reads else len(reads - roots)  # pieces of `cat`
             cost = missing + _UNREAD * len(roots - reads)
-            return cost + (0.0 if _has_size(node, value) else _OTHER_SIZE), value.order
+            size = node.buffers[0].size
+            same = size is None or value.numel in ("", numel(size))
+            return cost + (0.0 if same else _OTHER_SIZE), value.order
 
         return min(self._waiting(node, kernel), key=rank, default=None)
 
@@ -76,8 +78,3 @@ def _is_called(node: IrTextNode, kernel: str, op: str) -> bool:
     if node.detail == "RandomSeeds":
         return op == "inductor_seeds"
     return same_operation(kernel, op) if kernel else op in TAKES_AS_IS
-
-
-def _has_size(node: IrTextNode, value: FxValue) -> bool:
-    size = node.buffers[0].size
-    return size is None or value.numel in ("", numel(size))

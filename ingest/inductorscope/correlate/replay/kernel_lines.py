@@ -217,7 +217,8 @@ def _outside(
     """Assigns declarations, epilogues and stores of accumulators to the nearest reduction."""
     left = list(stores)
     for statement in statements:
-        nearest = _nearest(statement, records)
+        own = (record for record in records if record.name in statement.accumulators)
+        nearest = max(own, key=lambda record: statement.shared_loops(record.scope), default=None)
         if nearest is None:
             continue
         if not statement.stores and not statement.text.startswith(_FOR_A_STORE):
@@ -226,11 +227,6 @@ def _outside(
         store = _store_of(statement, nearest, left, pointers)
         if store is not None:
             result.add(statement.lines, store)
-
-
-def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation | None:
-    own = (record for record in records if record.name in statement.accumulators)
-    return max(own, key=lambda record: statement.shared_loops(record.scope), default=None)
 
 
 def _store_of(

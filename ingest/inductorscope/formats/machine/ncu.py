@@ -83,7 +83,10 @@ def read_report(data: bytes, kernels: frozenset[str] | None = None) -> NcuReport
                     break
                 part, payload = _part(payload)
                 if number < counts[_SOURCES]:
-                    _add_code(report, part)
+                    found = dict(_fields(part))
+                    source, code = found.get(_SOURCE_ID), found.get(_SOURCE_CODE)
+                    if isinstance(source, int) and isinstance(code, memoryview):
+                        report.codes[source] = bytes(code)
                 else:
                     _add_launch(report, part, names, kernels)
     except (struct.error, IndexError, ValueError):
@@ -138,13 +141,6 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 
 def _text(value: Value) -> str:
     return bytes(value).decode("utf-8", "replace") if isinstance(value, memoryview) else ""
-
-
-def _add_code(report: NcuReport, part: memoryview) -> None:
-    found = dict(_fields(part))
-    number, code = found.get(_SOURCE_ID), found.get(_SOURCE_CODE)
-    if isinstance(number, int) and isinstance(code, memoryview):
-        report.codes[number] = bytes(code)
 
 
 def _add_launch(

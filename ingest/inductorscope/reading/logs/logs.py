@@ -114,18 +114,13 @@ def read_logs(reading: Reading) -> LogFacts:
     texts = reading.having(TORCH_LOGS)
     for file in texts:
         _read_text(reading, file, facts, story)
-    for folder, files in _tlparse_folders(reading).items():
-        _read_folder(reading, folder, files, facts, story)
-    facts.story = story if texts or facts.logs else None
-    return facts
-
-
-def _tlparse_folders(reading: Reading) -> dict[str, list[File]]:
-    """Path of a folder → the records in it."""
     folders: dict[str, list[File]] = {}
     for file in reading.having(TLPARSE_RECORD):
         folders.setdefault(folder_of_record(file.path), []).append(file)
-    return folders
+    for folder, files in folders.items():
+        _read_folder(reading, folder, files, facts, story)
+    facts.story = story if texts or facts.logs else None
+    return facts
 
 
 def _read_folder(

@@ -336,7 +336,8 @@ def join_times(
         join.write(count)
         join.write_calls(graphs, orders, count)
         for graph in graphs:
-            _sum_graph(graph.draft)
+            known = [kernel.time_us for kernel in graph.draft.kernels if kernel.time_us is not None]
+            graph.draft.time_us = sum(known) if known else None
     return Joined(
         steps=count,
         steps_from=steps_from,
@@ -371,11 +372,6 @@ def _ambiguous(places: list[_Place], each_us: float) -> str:
         f"{microseconds(each_us)} of this name could belong to {names}, "
         "nothing in the profile tells: not attributed"
     )
-
-
-def _sum_graph(graph: GraphDraft) -> None:
-    known = [kernel.time_us for kernel in graph.kernels if kernel.time_us is not None]
-    graph.time_us = sum(known) if known else None
 
 
 def _operator(name: str) -> str | None:

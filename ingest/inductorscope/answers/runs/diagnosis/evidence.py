@@ -137,6 +137,15 @@ class Evidence(msgspec.Struct):
         profile = self.session.get_one(Profile, self.shown.id)
         return None if profile.facts.collectives is None else profile.facts.collectives.rank
 
+    def kernels_of(self, places: Collection[tuple[str | None, int | None]]) -> dict[int, float]:
+        """Returns the kernels that compute these lines, with the lines' share of their time."""
+        return {
+            int(kernel): us
+            for row in self.costs
+            if (row.path, row.line) in places
+            for kernel, us in row.parts
+        }
+
     def lines(self, kernels: Collection[int], of: float | None = None) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files
         unless a library's line takes much longer. Lines of a library are followed by the line of

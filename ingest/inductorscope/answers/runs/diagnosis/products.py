@@ -238,12 +238,7 @@ def all_rows(evidence: Evidence) -> Cause | None:
         why="Sizes that depend on data break the graph, unless "
         "`torch._dynamo.config.capture_dynamic_output_shape_ops` is on.",
         wins_us=us * (1 - 1 / len(branches)),
-        kernels={
-            int(kernel): time
-            for row in evidence.costs
-            if (row.path, row.line) in places
-            for kernel, time in row.parts
-        },
+        kernels=evidence.kernels_of(places),
         lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
     )
 

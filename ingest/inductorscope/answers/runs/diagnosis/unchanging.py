@@ -67,12 +67,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
         wins_us=us,
         known="estimated",
         lines=list(shown.values())[:SHOWN],
-        kernels={
-            int(kernel): time
-            for row in evidence.costs
-            if (row.path, row.line) in shown
-            for kernel, time in row.parts
-        },
+        kernels=evidence.kernels_of(shown),
     )
 
 

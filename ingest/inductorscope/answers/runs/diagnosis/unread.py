@@ -96,12 +96,7 @@ def one_hot(evidence: Evidence) -> Cause | None:
                 urls.graph(evidence.id, slug),
                 wins_us=us,
                 lines=evidence.line(*place),
-                kernels={
-                    int(kernel): time
-                    for row in evidence.costs
-                    if (row.path, row.line) == place
-                    for kernel, time in row.parts
-                },
+                kernels=evidence.kernels_of([place]),
             )
     return None
 
