@@ -6,9 +6,8 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query
 from inductorscope import urls
-from inductorscope.answers.fork import Fork, fork_of, is_uploaded
+from inductorscope.answers.fork import Fork, Try, fork_of, is_uploaded, try_of
 from inductorscope.answers.parts import run_of
-from inductorscope.answers.play import Try, try_of
 from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, CaptureSpec
 from inductorscope.fields import Hidden

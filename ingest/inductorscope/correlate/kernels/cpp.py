@@ -105,7 +105,9 @@ class _Reader:
             self._open(self.header)
             self.header = ""
         elif text.startswith("#"):
-            self._directive(text, number)
+            if ACCUMULATOR.search(text):  # `#pragma omp simd simdlen(4) reduction(max:tmp_acc0)`
+                statement = Statement(text, [number], self.scope.path())
+                self.kernel.accumulations.append(describe(statement, "", text))
         elif text.startswith("}"):
             self.scope = self.scope.parent or self.scope
         elif text.startswith(("for", "if", "else", "while", "switch")):
@@ -114,12 +116,6 @@ class _Reader:
             self.header = ""
             self._statement(text, [number])
         return number + 1
-
-    def _directive(self, text: str, number: int) -> None:
-        """`#pragma omp simd simdlen(4) reduction(max:tmp_acc0)` is part of the reduction."""
-        if ACCUMULATOR.search(text):
-            statement = Statement(text, [number], self.scope.path())
-            self.kernel.accumulations.append(describe(statement, "", text))
 
     def _open(self, header: str) -> Scope:
         self.count += 1

@@ -215,7 +215,9 @@ class RaisedBodies:
         hints = Hints(named, self._computed(named), loops=kernel.kind == "cpp")
         site = Site(call, kernel.kind == "cpp", pointers_of(call, kernel))
         main: dict[tuple[str, int], Root] = {}
-        memories = _memories(site, blocks)
+        used = {op.pointer for block in blocks for op in block.ops.values() if op.pointer}
+        used.update(store.pointer for block in blocks for store in block.stores)
+        memories = {site.memory(pointer) for pointer in used}
         for position, block in enumerate(blocks):
             again = block.again and position > 0
             if not again:
@@ -326,9 +328,3 @@ class RaisedBodies:
                 continue
             site.owned.add(id(raised))
             nodes += [LineNode(line, own, cost, raised.op, site.cpp) for line in raised.lines]
-
-
-def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:
-    used = {op.pointer for block in blocks for op in block.ops.values() if op.pointer}
-    used.update(store.pointer for block in blocks for store in block.stores)
-    return {site.memory(pointer) for pointer in used}

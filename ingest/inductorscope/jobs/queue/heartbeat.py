@@ -50,7 +50,10 @@ class Heartbeat(threading.Thread):
         while not self._stop_asked.wait(BEAT_SECONDS):
             asked = time.monotonic()
             try:
-                self._beat()
+                with self._sessions.begin() as session:
+                    renewed = update(Worker).where(Worker.id == self._worker).values(beat_at=now())
+                    if not session.execute(renewed.returning(Worker.id)).first():
+                        session.add(self._row())  # another worker counted us as dead
             except SQLAlchemyError as error:
                 if is_full(error):  # nobody can write, so nobody takes over
                     heard = asked
@@ -73,12 +76,6 @@ class Heartbeat(threading.Thread):
         with self._sessions.begin() as session:
             session.execute(delete(Worker).where(Worker.id == self._worker))
             session.add(self._row())
-
-    def _beat(self) -> None:
-        with self._sessions.begin() as session:
-            renewed = update(Worker).where(Worker.id == self._worker).values(beat_at=now())
-            if not session.execute(renewed.returning(Worker.id)).first():
-                session.add(self._row())  # another worker counted us as dead
 
     def _row(self) -> Worker:
         return Worker(

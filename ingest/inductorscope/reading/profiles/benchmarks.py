@@ -5,8 +5,11 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from inductorscope.formats.printed.bandwidth_lines import KernelBandwidth
-from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
+from inductorscope.formats.printed.benchmark_log import (
+    BenchmarkLog,
+    KernelBandwidth,
+    parse_benchmark_log,
+)
 from inductorscope.formats.vocabulary import BENCHMARK_LOG
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
