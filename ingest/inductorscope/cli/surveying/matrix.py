@@ -17,7 +17,13 @@ from inductorscope.errors import USAGE, InWords
 
 HERE = "this"
 """Label of the Python that runs the command, if the matrix names none."""
-ASK = "import json, sys, msgspec, numpy, torch; json.dump(torch.__version__, sys.stdout)"
+ASK = """
+import json, sys, msgspec, numpy, runpy
+from importlib.util import find_spec
+file = (find_spec("torch") or __import__("torch")).origin.replace("__init__", "version")
+json.dump(runpy.run_path(file)["__version__"], sys.stdout)
+"""
+"""Prints the version of torch, which takes seconds to import."""
 
 
 class MatrixError(InWords, ValueError):
