@@ -141,7 +141,6 @@ def serve(settings: Settings) -> None:
         if notice is not None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()
-        gc.collect()
         gc.enable()
         gc.freeze()  # otherwise a collection over all modules would delay some request by 0.1 s
         gc.set_threshold(COLLECTED_AFTER)
