@@ -28,7 +28,7 @@ from tests.support.new_database import NAME, new_database
 from tests.support.places import FIXTURES, SHARED
 from tests.support.postgres import PostgresServer, binaries, shared_postgres
 from tests.support.serving import Served, serve
-from tests.support.spreading import Spreading, place
+from tests.support.spreading import WITH_SERVERS, Spreading, place, unit
 
 # Compiled modules are always kept, those of tests too: compiling them again is 40 % of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -56,6 +56,19 @@ vars(ssl)["create_default_context"] = kept(ssl.create_default_context)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place(item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """The servers that a unit shares end with it: each would take 4 s of a processor until the end
+    of a session, waiting."""
+    done = yield
+    here = unit(item.nodeid)
+    if here in WITH_SERVERS and nextitem is not None and unit(nextitem.nodeid) != here:
+        item.session._setupstate.teardown_exact(None)
+    return done
 
 
 @pytest.hookimpl(wrapper=True)
@@ -142,7 +155,7 @@ def captured_tutorial(between: Path, cache: Path) -> Path:
 @pytest.fixture
 def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kernels have vectors, as they do for people."""
-    monkeypatch.delenv(VECTORS)
+    monkeypatch.setenv(VECTORS, "1")  # without trying each kind, in ten processes
     if "torch._inductor.config" not in sys.modules:
         yield
         return
@@ -156,7 +169,7 @@ def asking_for_vectors() -> Iterator[None]:
     from torch._inductor import config, cpu_vec_isa
 
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
-    with config.patch({"cpp.vec_isa_ok": None}):
+    with config.patch({"cpp.vec_isa_ok": True}):
         yield
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
 

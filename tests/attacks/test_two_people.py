@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -239,18 +238,17 @@ def test_uploads_jobs_streams_and_exports(team: Team, tmp_path: Path) -> None:
     team.mallory.client.get(f"/api/jobs/{hers}/events").raise_for_status()
     url, token = team.served.url, team.mallory.token
     ada = folders.pop()
-    with ExitStack() as attacks, Health(url) as health:
+    follow = partial(test_event_streams.attack, at_once=15)
+    with Health(url) as health:
         queued = [upload(team.mallory, folder) for folder in folders]
-        follow = partial(test_event_streams.attack, at_once=15)
-        for attack in (test_parallel_writes.attack, follow):
-            attacks.enter_context(attacked(attack, url, token))
-        job = upload(team.ada, ada)
-        before = over(team.mallory)
-        team.ada.client.get(f"/api/jobs/{job}/events").raise_for_status()
-        assert over(team.mallory) - before < 3
-        attacks.enter_context(attacked(exports, url, token))
-        exporting(team.served, True)
-        seen = read(team.ada, job)
+        with attacked(test_parallel_writes.attack, url, token), attacked(follow, url, token):
+            job = upload(team.ada, ada)
+            before = over(team.mallory)
+            team.ada.client.get(f"/api/jobs/{job}/events").raise_for_status()
+            assert over(team.mallory) - before < 3
+        with attacked(exports, url, token):
+            exporting(team.served, True)
+            seen = read(team.ada, job)
         for job in queued:
             team.mallory.client.post(f"/api/jobs/{job}/cancel")
     assert (seen.run, seen.state) == (fresh.run, fresh.state)

@@ -40,7 +40,7 @@ def capture(out: Path, cache: Path, model: str, **options: Any) -> CaptureFacts:
     name = (
         model if "/" in model or not model.startswith("subjects") else f"{SUBJECTS.parent}/{model}"
     )
-    spec = CaptureSpec(model=name, **({"seconds": 0.5} | options))
+    spec = CaptureSpec(model=name, **({"seconds": 0.1} | options))
     return run_capture(spec, out, settings(out), trusted=True, cache=cache)
 
 

@@ -30,7 +30,7 @@ def recorded(
         config={"cpp.simdlen": "256", "cpp.enable_loop_tail_vec": "False"},
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VECTORS)
+        patch.setenv(VECTORS, "1")
         run_capture(spec, out, Settings(data=out, database_url=""), trusted=True, cache=cache)
     record = json.loads((out / "line_record.json").read_bytes())["graphs"]
     return {

@@ -161,14 +161,13 @@ def assert_kept(db: Database, result: ReadResult, log: Path) -> None:
     """The log reads back byte by byte, and line by line."""
     raw = log.read_bytes()
     (artifact,) = db.artifacts(result, "trace_log")
-    assert db.content(artifact.digest) == raw
     assert artifact.digest == hashlib.sha256(raw).hexdigest()
     lines = plain_lines(raw)
     with db.sessions() as session:
         text = stored_text(session, artifact.digest)
         assert text is not None
         assert list(text.lines(1, None)) == lines
-        for first in range(1, len(lines), max(1, len(lines) // 40)):
+        for first in range(1, len(lines), max(1, len(lines) // 8)):
             assert list(text.lines(first, first + 2)) == lines[first - 1 : first + 2]
     for item in db.artifacts(result):
         assert hashlib.sha256(db.content(item.digest)).hexdigest() == item.digest

@@ -111,6 +111,11 @@ LONGEST = (
 )
 """Units of ten seconds and more, each by its first file, the longest first."""
 
+WITH_SERVERS = {
+    f"tests/{files[0]}" for files in TOGETHER if files[0].startswith(("attacks", "browser", "jobs"))
+}
+"""Units whose fixtures of a session nobody needs after them."""
+
 _UNITS = {f"tests/{file}": f"tests/{files[0]}" for files in TOGETHER for file in files}
 _PLACES = {f"tests/{file}": place for place, file in enumerate(LONGEST)}
 _ORDER = list(_UNITS)

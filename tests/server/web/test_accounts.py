@@ -94,7 +94,8 @@ def team(
             project = add_project(session, "compilers", NOW).id
 
             def add(name: str, role: str) -> int:
-                person = add_person(session, name, role, NOW, PASSWORD).id
+                password = PASSWORD if name == "ada" else None  # takes 0.1 s
+                person = add_person(session, name, role, NOW, password).id
                 login = begin_login(session, "", NOW, person)
                 headers[name] = {"Cookie": f"{COOKIE}={login}"}
                 return person
