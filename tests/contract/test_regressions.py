@@ -76,3 +76,19 @@ def test_a_gpu_that_is_not_here_skips_a_graph(tmp_path: Path) -> None:
     checked = run(app, ["check", str(lock), *data])
     assert checked.exit_code == 1, checked.output
     assert "worse: compiles without a CUDA graph: 0 → 1" in checked.output
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("triton")
+def test_a_constant_on_a_gpu_that_is_not_here_is_folded(tmp_path: Path) -> None:
+    load_commands()
+    model = tmp_path / "model.py"
+    model.write_text(
+        "import torch\ndef make():\n"
+        "    return lambda x: x + torch.full((4,), 2.0, device=x.device) * 3, (torch.ones(4),)\n"
+    )
+    locking = CliRunner().invoke(app, [
+        "lock", f"{model}:make", "--pretend", "NVIDIA H100", "-o", str(tmp_path / "inductor.lock"),
+        "--data", str(tmp_path / "data"),
+    ])  # fmt: skip
+    assert locking.exit_code == 0, locking.output

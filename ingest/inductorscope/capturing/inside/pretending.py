@@ -20,6 +20,7 @@ from inductorscope.capturing.spec import SpecError
 from inductorscope.formats.machine.cubin import read_cubin
 
 aten = torch.ops.aten
+IMPLEMENTED = torch.library.Library("aten", "IMPL")
 CUDA, META = 1, 14
 """Values of `c10::DeviceType`."""
 GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
@@ -78,6 +79,7 @@ def _show(name: str, capability: int, multiprocessors: int) -> None:
     torch._subclasses.FakeTensorMode.avoid_device_init = True
     torch._subclasses.fake_tensor.init_gpu_context = lambda device: None  # for torch 2.11
     _guard_nothing()
+    IMPLEMENTED.impl("empty.memory_format", _on_cpu, "CUDA")
     # Converts modules even though the mode refers to their parameters.
     torch.utils.weakref = SimpleNamespace(getweakrefs=lambda tensor: [])
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -89,6 +91,11 @@ def _guard_nothing() -> None:
     c10 = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     guards = (ctypes.c_void_p * (META + 1)).in_dll(c10, GUARDS)
     guards[CUDA] = guards[META]
+
+
+def _on_cpu(*args: Untyped, device: Untyped = None, **options: Untyped) -> Untyped:
+    """Allocates a constant on the CPU: Inductor computes those that have one value everywhere."""
+    return torch.empty(*args, device="cpu", **options)
 
 
 def _attention(
