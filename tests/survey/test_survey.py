@@ -6,10 +6,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from inductorscope.analyze.compare.graphs import Graph
+from inductorscope.analyze.compare.nodes import Node
+from inductorscope.answers.compare.sides import Side
 from inductorscope.cli.app import app, load_commands
 from inductorscope.cli.surveying.matrix import MatrixError, find_python, read_matrix
 from inductorscope.settings import Settings
 from inductorscope.store.tables.surveys import SurveyCell
+from inductorscope.survey import changes as survey_changes
 from inductorscope.survey.cells import version_order
 from inductorscope.survey.changes import VERSION, Change
 from inductorscope.survey.events import as_markdown, events_of
@@ -66,6 +70,34 @@ def test_a_change_in_many_programs_is_one_event() -> None:
     assert (events[0].nbytes, events[1].nbytes) == (192, 0)
     assert "a, cpu, default: m.py:4" in as_markdown(events)
     assert len(events_of(survey({"a": [gelu], "c": []}), "c")) == 0
+
+
+def test_words_that_only_some_kernels_lose_are_another_event() -> None:
+    threads = Change("code", {"num_threads": -1}, 0, ["m.py:3"])
+    both = Change("code", {"num_threads": -1, "Welford": -1}, 0, ["m.py:4"])
+    events = events_of(survey({"a": [threads, both], "b": [threads], "c": [both]}))
+    assert [(event.found, event.programs) for event in events] == [
+        (["−num_threads"], 3), (["−Welford"], 2),
+    ]  # fmt: skip
+    assert [place.lines for place in events[1].places] == [["m.py:4"], ["m.py:4"]]
+
+
+def test_operations_that_read_each_other_are_one_change() -> None:
+    def node(name: str, line: int, *inputs: Node) -> Node:
+        return Node(name, f"aten.{name}", "", ("m.py", line), inputs=list(inputs))
+
+    def side(*nodes: Node) -> Side:
+        return Side("r", [Graph("g", backward=False, nodes=list(nodes))])
+
+    iota, scores = node("iota", 1), node("exp", 3)
+    mask = node("ge", 2, node("unsqueeze", 2, iota))
+    before = side(iota, scores, mask, node("where", 4, scores, mask), node("sin", 9))
+    found = survey_changes._operations(before, side(node("exp", 3)), 0)
+    changed = [(change.whats, change.lines) for change in found]
+    assert changed == [
+        ({"ge": -1, "iota": -1, "where": -1}, ["m.py:1", "m.py:2", "m.py:4"]),
+        ({"sin": -1}, ["m.py:9"]),
+    ]
 
 
 def test_versions_are_sorted_as_numbers() -> None:
@@ -146,7 +178,9 @@ def test_a_survey_finds_what_a_torch_does_otherwise(
         assert atlas["rows"][0]["cells"][1]["more"] == "+1"
         assert client.get(atlas["events"][0]["places"][0]["href"]).status_code == 200
         assert client.get("/atlas?name=small").text.count("chip warn") == 1
-        assert "took longer" in client.get("/atlas").text
+        page = client.get("/atlas").text
+        assert page.count("took longer") == 2
+        assert "--retry" in page
         whole = client.get("/api/atlas", params={"name": "small", "program": "rows"}).json()
         assert "bytes moved" in [row["figure"] for row in whole["rows"]]
         assert client.get("/atlas", params={"figure": "speed"}).status_code == 404

@@ -31,7 +31,7 @@ from inductorscope.store.contents.texts import text_of
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.surveys import SurveyCell
 
-VERSION = 4
+VERSION = 5
 """Version of the changes. Stored ones of another version are made again."""
 APART, TOGETHER, KERNELS, OPERATIONS, CODES = "apart", "together", "kernels", "operations", "code"
 FIGURES = ("bytes", "peak", "registers", "local", "shared", "predicted_ns")
@@ -50,9 +50,10 @@ ALONE = ("breaks", "recompiles", "graphs", "cuda_graphs_skipped", "cache_bypasse
 """Changes that come from no other."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,60}|(?<![\w.])\d{1,9}(?![\w.])")
 _OWN = re.compile(
-    r"(?:tmp|in_ptr|out_ptr|in_out_ptr|ks|ps|ind|auto|scalar|buf|arg|primals)\w*|[a-z]+\d\w*"
+    r"_?(?:tmp|in_ptr|out_ptr|in_out_ptr|ks|ps|ind|auto|scalar|buf|arg|primals)\w*|[a-z]+\d\w*"
+    r"|std|int|float|return|static|template|const|for|None|True|False|eviction_policy"
 )
-"""Names that generated code numbers."""
+"""Names that generated code numbers, and words of its languages, which say nothing alone."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -176,24 +177,54 @@ def _operations(left: Side, right: Side, nbytes: int) -> Iterator[Change]:
     """Compares the operations of the graphs, line by line; views compute nothing. An operation
     that only moved to other lines, or whose lines one torch does not record, did not change."""
     found: dict[Place | None, Counter[str]] = defaultdict(Counter)
+    nodes = []
     for side, sign in ((left, -1), (right, 1)):
-        for graph in side.graphs:
-            for node in graph.nodes:
-                name = short_name(node.target)
-                if node.target not in EDGES and name not in VIEWS and name != "getitem":
-                    found[node.place][name] += sign
-    names = {name for ops in found.values() for name in ops}
-    for name in names:
+        own = [node for graph in side.graphs for node in graph.nodes]
+        nodes += own
+        for node in own:
+            name = short_name(node.target)
+            if node.target not in EDGES and name not in VIEWS and name != "getitem":
+                found[node.place][name] += sign
+    for name in {name for ops in found.values() for name in ops}:
         changed = [ops[name] for ops in found.values() if ops[name]]
         if min(changed, default=0) < 0 < max(changed, default=0):
             for ops in found.values():
                 del ops[name]
             found[None][name] = sum(changed)
-    for place, ops in found.items():
-        more = {name: ops[name] for name in sorted(ops) if ops[name]}
+    for places in _linked(found, nodes):
+        total: Counter[str] = Counter()
+        for place in places:
+            total.update(found[place])
+        more = {name: total[name] for name in sorted(total) if total[name]}
         if more:
-            yield Change(OPERATIONS, more, sum(more.values()), _lines([place] if place else []),
-                         nbytes)  # fmt: skip
+            yield Change(OPERATIONS, more, sum(more.values()), _lines(filter(None, places)), nbytes)
+
+
+def _linked(
+    found: Mapping[Place | None, Counter[str]], nodes: Iterable[Node]
+) -> list[set[Place | None]]:
+    """Groups places of which one has a changed operation that reads another's."""
+    groups = {place: {place} for place, ops in found.items() if any(ops.values())}
+
+    def changed(node: Node) -> bool:
+        return node.place in groups and bool(found[node.place][short_name(node.target)])
+
+    for node in filter(changed, nodes):
+        for source in filter(changed, _sources(node)):
+            one, other = groups[source.place], groups[node.place]
+            if one is not other:
+                one |= other
+                groups.update(dict.fromkeys(other, one))
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _sources(node: Node) -> Iterator[Node]:
+    """Yields the nodes whose values a node reads, through views."""
+    for one in node.inputs:
+        if short_name(one.target) in VIEWS:
+            yield from _sources(one)
+        else:
+            yield one
 
 
 def _fused(group: Group, nbytes: int) -> Iterator[Change]:
@@ -284,8 +315,10 @@ def _code(session: Session, left: Side, right: Side, group: Group, nbytes: int) 
         return  # other operations say more
     was, now = (_words(session, side.run, call) for side, call in ((left, one), (right, other)))
     changed = dict.fromkeys(sorted(now - was), 1) | dict.fromkeys(sorted(was - now), -1)
-    if changed:
-        yield Change(CODES, changed, 0, _places(other.nodes), nbytes)
+    # Numbers change with the words beside them.
+    words = {word: more for word, more in changed.items() if not word.isdigit()} or changed
+    if words:
+        yield Change(CODES, words, 0, _places(other.nodes), nbytes)
 
 
 def _words(session: Session, run: str, call: Call) -> set[str]:

@@ -127,15 +127,29 @@ def _together(found: Sequence[Found]) -> list[list[Found]]:
                 )
                 is_in = partial(_alike, seed)
             elif kind not in (APART, TOGETHER):
-                programs: dict[tuple[str, bool], set[str]] = defaultdict(set)
+                programs: dict[tuple[str, bool], list[str]] = defaultdict(list)
                 for (_, after, _), whats in rest:
                     for what in whats:
-                        programs[what].add(after.program)
-                best = max(sorted(programs), key=lambda each: len(programs[each]))
+                        programs[what].append(after.program)
+                best = max(
+                    sorted(programs),
+                    key=lambda each: (len(set(programs[each])), len(programs[each])),
+                )
                 is_in = {best}.issubset
-            groups.append([one for one, whats in rest if is_in(whats)])
+            group = [(one, whats) for one, whats in rest if is_in(whats)]
             rest = [(one, whats) for one, whats in rest if not is_in(whats)]
+            if kind == CODES:  # what not all of them have is another event
+                common = set.intersection(*(whats for _, whats in group))
+                rest += [(one, more) for one, whats in group if (more := whats - common)]
+                group = [(_only(one, common), common) for one, _ in group]
+            groups.append([one for one, _ in group])
     return groups
+
+
+def _only(found: Found, whats: set[tuple[str, bool]]) -> Found:
+    before, after, change = found
+    own = {what: more for what, more in change.whats.items() if (what, more > 0) in whats}
+    return before, after, msgspec.structs.replace(change, whats=own)
 
 
 def _alike(one: set[tuple[str, bool]], other: set[tuple[str, bool]]) -> bool:
