@@ -42,8 +42,7 @@ _BOILERPLATE = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d(`])|\n+")
 STANCE = "`torch.compiler.set_stance('force_eager')`"
 _WORKAROUND = (
-    "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`. The "
-    "page Failures finds the smallest program that fails, and has the text of an issue."
+    "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`."
 )
 
 

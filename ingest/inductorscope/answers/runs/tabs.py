@@ -4,12 +4,13 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.store.runs.compile_story import STORY
 from inductorscope.store.tables.models import READING, CompileStory, Profile, Run
 
 GRAPHS = "No compiled graph in this run: add the folder that TORCH_COMPILE_DEBUG=1 writes."
-KERNELS = "No kernel in this run: add the folder that TORCH_COMPILE_DEBUG=1 writes, or a trace."
+KERNELS = "No kernel in this run: add the folder that TORCH_COMPILE_DEBUG=1 writes, or a GPU trace."
 TIMES = "No times in this run: add a trace that torch.profiler exported."
 COMPILES = "No compile in this run: add the folder that TORCH_TRACE=folder writes."
 NOTHING_FAILED = "Nothing failed in this run."
@@ -30,27 +31,27 @@ def run_tabs(session: Session, run_id: str) -> RunTabs:
     run = session.get(Run, run_id)
     if run is None or run.state == READING:
         return RunTabs(reading=run is not None)
-    has_profiles = session.scalar(select(Profile.id).where(Profile.run_id == run_id).limit(1))
+    profiles = list(session.scalars(select(Profile.facts).where(Profile.run_id == run_id)))
+    on_device = any(each.breakdown and each.breakdown.on_device for each in profiles)
     story = CompileStory.run_id == run_id, CompileStory.part == STORY, CompileStory.count > 0
     compiles = session.scalar(select(CompileStory.count).where(*story))
     lacks = {
         "Explorer": "" if run.graph_count else GRAPHS,
-        "Kernels": "" if run.graph_count or has_profiles else KERNELS,
-        "Time": "" if has_profiles or run.timings else TIMES,
+        "Kernels": "" if run.graph_count or on_device else KERNELS,
+        "Time": "" if profiles or run.timings else TIMES,
         "Memory": "" if run.graph_count else GRAPHS,
         "Compiling": "" if compiles else COMPILES,
         "Failures": "" if run.failure or is_captured_here(run) else NOTHING_FAILED,
     }
     return RunTabs(
         lacks={tab: why for tab, why in lacks.items() if why},
-        ranks=_ranks(session, run),
+        ranks=_ranks(run, profiles),
         failed=run.failure is not None,
     )
 
 
-def _ranks(session: Session, run: Run) -> int:
+def _ranks(run: Run, profiles: list[ProfileFacts]) -> int:
     """Returns the number of ranks in the logs, or in the traces if these have more."""
     logged = {rank for log in run.report.logs for rank in log.ranks}
-    facts = session.scalars(select(Profile.facts).where(Profile.run_id == run.id))
-    calls = [each.collectives for each in facts if each.collectives is not None]
+    calls = [each.collectives for each in profiles if each.collectives is not None]
     return max(len(logged), len({each.rank for each in calls}))
