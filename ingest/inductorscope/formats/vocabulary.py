@@ -522,8 +522,8 @@ class Certainty:
 
 
 CERTAINTIES: tuple[Certainty, ...] = (
-    Certainty(1, "kernel", "kernel only", "only the kernel is known, not the line", ""),
-    Certainty(2, "inferred", "inferred", "aligned by operation and data flow", "warn"),
+    Certainty(1, "kernel", "kernel only", "only the kernel is known, not the line", "warn"),
+    Certainty(2, "inferred", "inferred", "aligned by operation and data flow", ""),
     Certainty(
         3, "exact", "exact",
         "recorded while the code was generated, or written in the text itself", "good",
