@@ -78,7 +78,9 @@ def resnet() -> Model:
 def swin() -> Model:
     from torchvision.models import SwinTransformer
 
-    return SwinTransformer([4, 4], 48, [2, 1], [3, 6], [4, 4]).eval(), (torch.randn(IMAGE),)
+    with _disable_current_modes():  # as in `of_timm`
+        model = SwinTransformer([4, 4], 48, [2, 1], [3, 6], [4, 4])
+    return model.eval(), (torch.randn(IMAGE),)
 
 
 def maximum() -> Model:
