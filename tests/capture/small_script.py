@@ -4,8 +4,11 @@
 import logging
 import sys
 import time
+from importlib.util import find_spec
 
-import torch
+assert find_spec("torch")  # as libraries that can do without it look, before it is imported
+
+import torch  # noqa: E402
 
 
 @torch.compile(backend="eager" if "eager" in sys.argv else "inductor")

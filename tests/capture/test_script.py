@@ -97,7 +97,7 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     assert page.kernel_time_us
     assert page.speed_up
     lines = {line.line for line in page.source_lines if line.path == str(SCRIPT)}
-    assert {13, 15} <= lines
+    assert {16, 18} <= lines
 
 
 def test_what_a_failing_script_recorded_is_kept(tmp_path: Path) -> None:

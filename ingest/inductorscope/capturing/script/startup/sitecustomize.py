@@ -30,7 +30,6 @@ class AfterImport(MetaPathFinder):
     ) -> ModuleSpec | None:
         if name not in self._left:
             return None
-        self._left.discard(name)
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return spec
@@ -44,6 +43,7 @@ class AfterImport(MetaPathFinder):
             finally:
                 if collects:
                     gc.enable()
+            self._left.discard(name)  # not before: transformers looks for torch without importing
             _tell(name)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
