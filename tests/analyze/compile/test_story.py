@@ -18,6 +18,7 @@ from inductorscope.analyze.trial.facts import functions_that_log, sizes_that_dif
 from inductorscope.formats.change import Mark
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.units import THIN
+from msgspec.structs import replace
 
 BREAKS = "4 graph breaks at 2 places: `print` at {0}:{1}, data-dependent branching at {0}:{2}."
 RECOMPILES = (
@@ -81,6 +82,24 @@ def test_breaks_know_what_they_split_and_what_helps(dynamic: tuple[Story, list[C
     assert printed.code == 'print("graph break")'
     assert "reorderable_logging_functions" in printed.advice
     assert "torch.cond" in branched.advice
+
+
+def test_the_call_that_breaks_is_named_and_not_another_one_of_its_line(
+    dynamic: tuple[Story, list[Chunk]],
+) -> None:
+    story, _ = dynamic
+    frame = replace(story.frames[-1], code="torch.mm(hidden, weight[0:9].to(kind).t(), out=tile)")
+    mm = replace(
+        story.breaks[0],
+        title="Attempted to call op with non-contiguous `out=` tensor",
+        explanation="Dynamo does not support this.",
+        hints=[],
+        context="self.value=<built-in method mm of type object at 0x7f>, kwargs={'out': Tensor()}",
+        stack=[len(story.frames)],
+    )
+    (place,) = break_places(replace(story, breaks=[mm], frames=[*story.frames, frame]))
+    assert place.short == "`torch.mm`"
+    assert "contiguous tensor" in place.advice
 
 
 def test_histories_tell_values_and_what_became_dynamic(dynamic: tuple[Story, list[Chunk]]) -> None:

@@ -7,6 +7,9 @@ from inductorscope.analyze.compile.model import GraphBreak
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
     for pattern, text in (
+        (r"non-contiguous `?out=",
+         "Give `out=` a contiguous tensor, such as rows of a buffer and not columns, or leave it "
+         "out: compiled code reuses memory by itself."),
         (r"logging\.Logger|ignore_logg",
          "Log outside of the compiled function, or let Dynamo leave the call out: add it to "
          "`torch._dynamo.config.ignore_logging_functions`."),

@@ -121,8 +121,11 @@ def _short(graph_break: GraphBreak, title: str, code: str | None) -> str:
                 return f"`{quoted.group(1)}`"
     if code and re.search("call|method", graph_break.title, re.I):
         called = _CALLED.findall(code)
+        # torch.mm(x, y.t()): the context has <built-in method mm of type object>.
+        named = re.findall(r"\w+", graph_break.context)
+        told = [name for name in called if name.rpartition(".")[2] in named]
         if called:
-            return f"`{called[-1]}`"
+            return f"`{(told or called)[-1]}`"
     title = title.split(":")[0].strip()
     return title[:1].lower() + title[1:] if title[:2].istitle() else title
 
