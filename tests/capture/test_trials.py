@@ -223,6 +223,25 @@ def test_a_little_that_others_do_not_win_is_measured_in_the_end() -> None:
     assert (found.kept, found.complete) == (["dynamic"], True)
 
 
+def test_a_change_that_was_lucky_gives_way_to_the_next_best() -> None:
+    class Lucky(Pretended):
+        """The first four processes of a change run on a faster machine."""
+
+        seen = 0
+
+        def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
+            self.seen += arm.label == "lucky"
+            run = super().once(arm, seconds, only_timed=only_timed)
+            return replace(run, ms=run.ms * (0.6 if arm.label == "lucky" and self.seen <= 4 else 1))
+
+    lucky, better = Change(mode="max-autotune"), Change(mode="reduce-overhead")
+    runner = Lucky(lambda change: 10.0 * (0.8 if change == better else 0.95))
+    found = Search(trier_with(runner), 600.0, lambda found: None).run(
+        [("lucky", lucky), ("better", better)]
+    )
+    assert found.kept == ["better"]
+
+
 def test_a_change_that_slows_down_is_left_after_three_processes() -> None:
     runner = Pretended(lambda change: 20.0 if change.optimizer else 10.0)
     search = Search(trier_with(runner), 600.0, lambda found: None)

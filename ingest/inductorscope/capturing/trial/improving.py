@@ -81,8 +81,10 @@ class Search:
         left_behind: list[Trial] = []
         while untried and found.gain == 1.0 and not self._over:
             if chosen := self._choose(self._screen(untried)):
-                left_behind.append(self._join(chosen))
-                self._measure(left_behind[-1], others=bool(untried))
+                best = self._join(chosen)
+                rivals = [each for each in chosen if each is not best and each.judged]
+                self._measure(best, others=bool(untried), rival=min(map(_shift, rivals), default=0))
+                left_behind += [*rivals, best]
         again = [each for each in left_behind[:-1] if _shift(each) < -WORTH_JOINING]
         if again and found.gain == 1.0 and not self._over:
             self._measure(min(again, key=_shift), others=False)
@@ -166,9 +168,10 @@ class Search:
                 best = joined
         return best
 
-    def _measure(self, best: Trial, *, others: bool) -> None:
+    def _measure(self, best: Trial, *, others: bool, rival: float = 0) -> None:
         """Measures the winner again, in processes that chose nothing. `others`: whether changes are
-        untried, for which it ends early if this one seems to win nothing."""
+        untried, for which it ends early if this one seems to win nothing. `rival`: the shift of the
+        next best, for which it ends early if this one wins less than half of that."""
         found = self.found
         found.kept = best.title.split(AND)
         final = Trial(title=best.title, change=best.change)
@@ -178,7 +181,10 @@ class Search:
             found.judged = trial.judged
             self.keep()
 
-        self.trier.time([final], budget, kept, _hopeless if others else None)
+        def leave(judged: Judged) -> bool:
+            return judged.shift > rival / 2 or (others and _hopeless(judged))
+
+        self.trier.time([final], budget, kept, leave if others or rival < 0 else None)
         if final.answer == "faster":
             self.trier.compile_again(best)
         found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
