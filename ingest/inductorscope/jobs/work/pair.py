@@ -219,7 +219,8 @@ def changed_sources(
         if text is None or "site-packages" in path:
             continue
         with contextlib.suppress(OSError):
-            if text in ((read := Path(path).read_bytes()), scrub_python(read)[0]):
+            read = Path(path).read_bytes()
+            if read == text or scrub_python(read)[0] == text:
                 continue  # a secret was removed from what is stored; the file runs with it
         if main is not None and Path(path).is_relative_to(main.parent):
             changed[path] = text
