@@ -1,5 +1,6 @@
 """Changes that are applied to a program while it runs, and what is said of them."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -13,7 +14,7 @@ from inductorscope.capturing.measure.processes import Arm, Looked, Once, Runner,
 from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.measure.turns import Budget
 from inductorscope.capturing.spec import CaptureSpec
-from inductorscope.capturing.trial.improving import Search
+from inductorscope.capturing.trial.improving import NO_TIME, Search
 from inductorscope.capturing.trial.trying import SAME_CODE, Trier, try_change
 from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.formats.change import Change, Mark
@@ -240,6 +241,50 @@ def test_a_change_that_was_lucky_gives_way_to_the_next_best() -> None:
         [("lucky", lucky), ("better", better)]
     )
     assert found.kept == ["better"]
+
+
+def test_a_search_ends_in_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    class Long(Pretended):
+        """A program that runs for 20 s, and compiles in 60."""
+
+        def look(
+            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
+        ) -> Looked:
+            nonlocal now
+            now += 60.0
+            return super().look(arm, store, eager=eager, cold=cold)
+
+        def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
+            nonlocal now
+            now += 20.0
+            return replace(super().once(arm, seconds, only_timed=only_timed), seconds=20.0)
+
+    search = Search(trier_with(Long(lambda change: 10.0)), 420.0, lambda found: None)
+    found = search.run([(title, CHANGES[title]) for title in ("dynamic", "optimizer", "last")])
+    assert found.stopped == f"{NO_TIME} One change takes some 5 min."
+    assert found.seconds <= 420.0
+
+
+def test_cuda_graphs_are_not_timed_where_the_only_graph_is_replayed() -> None:
+    class Replayed(Pretended):
+        graphs = 1
+
+        def look(
+            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
+        ) -> Looked:
+            found = super().look(arm, store, eager=eager, cold=cold)
+            same = Structure(graphs=self.graphs, codes=("the same",), cuda_graphs=True)
+            return replace(found, structure=same)
+
+    change = Change(inductor={"triton.cudagraphs": "True"})
+    runner = Replayed(lambda change: 10.0)
+    trial = trier_with(runner).look("CUDA graphs", change)
+    assert (trial.answer, trial.why) == ("no effect", SAME_CODE)
+    runner.graphs = 2
+    assert trier_with(runner).look("CUDA graphs", change).answer == "running"
 
 
 def test_a_change_that_slows_down_is_left_after_three_processes() -> None:

@@ -6,6 +6,7 @@ The winner is measured again from the start, since the times that chose it flatt
 time, few candidates take part; if none of them seems to win, the next ones get the time left.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -88,7 +89,7 @@ class Search:
         again = [each for each in left_behind[:-1] if _shift(each) < -WORTH_JOINING]
         if again and found.gain == 1.0 and not self._over:
             self._measure(min(again, key=_shift), others=False)
-        found.stopped = NO_TIME if untried else ""
+        found.stopped = self._stopped() if untried or self.rest <= 0 else ""
         found.complete = not untried
         self.keep()
         return found
@@ -100,7 +101,14 @@ class Search:
     @property
     def _over(self) -> bool:
         """Whether there is no time to try another change; one is tried in any case."""
-        return bool(self.found.trials) and self.rest < self._looked_s
+        glance = self._looked_s + 2 * GLANCE * self.trier.process_s
+        return bool(self.found.trials) and self.rest < glance
+
+    def _stopped(self) -> str:
+        """Says that the time was up, and what one change needs if it had time for few."""
+        one = self._looked_s + 2 * LOOKS[0] * self.trier.process_s
+        enough = self.seconds > 3 * one
+        return NO_TIME if enough else f"{NO_TIME} One change takes some {math.ceil(one / 60)} min."
 
     def _screen(self, untried: list[tuple[str, Change]]) -> list[Trial]:
         """Compiles candidates for which there is time, and returns those worth timing. Two with the
@@ -175,7 +183,7 @@ class Search:
         found = self.found
         found.kept = best.title.split(AND)
         final = Trial(title=best.title, change=best.change)
-        budget = Budget(max(self.rest, self.seconds * FOR_FINAL[1]), LOOKS[-1], (GLANCE, *LOOKS))
+        budget = Budget(self.rest, LOOKS[-1], (GLANCE, *LOOKS))
 
         def kept(trial: Trial) -> None:
             found.judged = trial.judged
@@ -185,7 +193,7 @@ class Search:
             return judged.shift > rival / 2 or (others and _hopeless(judged))
 
         self.trier.time([final], budget, kept, leave if others or rival < 0 else None)
-        if final.answer == "faster":
+        if final.answer == "faster" and self.rest > 0:
             self.trier.compile_again(best)
         found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
         found.numerics, found.after, found.change = best.numerics, best.after, best.change

@@ -85,8 +85,8 @@ class Trier:
         if change == Change(workers=change.workers) and trial.numerics.answer == "outside":
             trial.numerics = replace(trial.numerics, answer="unknown", why=OTHER_DATA)
         same = found.structure.codes == base.structure.codes
-        if same and not _may_differ(change, found.structure):
-            graphs = change.acts_without_code
+        if same and not _may_differ(change, base.structure, found.structure):
+            graphs = change.acts_without_code and not found.structure.cuda_graphs
             trial.answer, trial.why = "no effect", NO_GRAPHS if graphs else SAME_CODE
         elif trial.numerics.answer == "outside":
             trial.answer = "refused"
@@ -139,12 +139,14 @@ class Trier:
             trial.seconds += (time.monotonic() - began) / len(trials)
 
 
-def _may_differ(change: Change, after: Structure) -> bool:
-    """Whether a change may act although the code stays the same."""
+def _may_differ(change: Change, before: Structure, after: Structure) -> bool:
+    """Whether a change may act although the code stays the same. CUDA graphs of a program that has
+    only one graph, which is replayed, do not."""
     only_graphs = replace(
         change, inductor={}, mode=None if change.mode == "reduce-overhead" else change.mode
     )
-    return only_graphs.acts_without_code or (change.acts_without_code and after.cuda_graphs)
+    recorded = after.cuda_graphs and not (before.cuda_graphs and before.graphs == 1)
+    return only_graphs.acts_without_code or (change.acts_without_code and recorded)
 
 
 def try_change(

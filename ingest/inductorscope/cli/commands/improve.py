@@ -23,7 +23,7 @@ def improve(
         list[str] | None, typer.Argument(help="Arguments of the script, after `--`.")
     ] = None,
     data: Data = None,
-    minutes: Annotated[float, typer.Option(help="Longest time to spend.", min=0.1)] = 20.0,
+    minutes: Annotated[float, typer.Option(help="Longest time to search.", min=0.1)] = 20.0,
     as_json: AsJson = False,
 ) -> None:
     """Try changes of a program in fresh processes, and join those that make it faster.
