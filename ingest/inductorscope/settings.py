@@ -109,7 +109,7 @@ class Settings:
     @property
     def trusted(self) -> list[str]:
         """Addresses and networks of proxies."""
-        return [each.strip() for each in self.proxies.split(",") if each.strip()]
+        return [address.strip() for address in self.proxies.split(",") if address.strip()]
 
     @property
     def uploads(self) -> Path:
@@ -155,9 +155,9 @@ def _check(settings: Settings) -> None:
             f"The port is {settings.port}; ports are numbers up to {LARGEST_PORT} "
             f"({PREFIX}PORT or --port)."
         )
-    for each in settings.trusted:
+    for network in settings.trusted:
         try:
-            ipaddress.ip_network(each)
+            ipaddress.ip_network(network)
         except ValueError as error:
             raise SettingError(f"{PREFIX}PROXIES: {error}.") from None
     if settings.proxy_header and not settings.trusted:

@@ -99,7 +99,7 @@ def create(
         """Adds a tool. Agents give the function's arguments, except the session and `base`."""
         signature = inspect.signature(function, eval_str=True)
         _session, run, *more = signature.parameters.values()
-        given = [each for each in (run, *more) if each.name != "base"]
+        given = [argument for argument in (run, *more) if argument.name != "base"]
 
         async def call(max_tokens: int, max_rows: int, **arguments: object) -> str:
             about = str(arguments.pop(run.name))

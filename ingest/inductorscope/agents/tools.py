@@ -241,7 +241,7 @@ def _recompiles(session: Session, run: str, subject: str) -> Iterator[str]:
     yield from [] if story.has_log else NO_LOG
     for row in found:
         yield f"## {code(row.function)}: {row.recompiles} of {row.compiles} compiles again\n"
-        yield from (f"- {prose(each.text)}. {prose(each.advice)}" for each in row.changes)
+        yield from (f"- {prose(change.text)}. {prose(change.advice)}" for change in row.changes)
         yield from ("", *rows(row.steps, Links("", run)), "")
     if not found:
         yield "No function compiled again."
@@ -250,7 +250,7 @@ def _recompiles(session: Session, run: str, subject: str) -> Iterator[str]:
 def _unfused(session: Session, run: str, subject: str) -> Iterator[str]:
     a, _, b = (part.strip() for part in subject.partition(","))
     page = fusing_page(session, run, "" if a and b else a, a if b else "", b)
-    yield from (f"- {prose(each)}" for each in (*page.answers, *page.notes))
+    yield from (f"- {prose(sentence)}" for sentence in (*page.answers, *page.notes))
     for row in page.unfused:
         one, other = (code(f"{side.kernel}:{side.handle}") for side in (row.one, row.other))
         saved = f"; fusing would save {with_unit('bytes', row.saved)}" if row.saved else ""

@@ -193,11 +193,11 @@ def _facts(field: Field, value: Value, of: str, unit: str = "") -> Iterator[Fact
         for each, part in fields_of(value):
             yield from _facts(each, part, own, getattr(value, "unit", None) or unit)
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _facts(field._replace(name=str(key)), each, here)
+        for key, part in value.items():
+            yield from _facts(field._replace(name=str(key)), part, here)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _facts(field, each, of, unit)
+        for part in value:
+            yield from _facts(field, part, of, unit)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         for quantity in quantities(with_unit(field.name, value, field.unit(unit))):
             yield Fact(here, quantity)

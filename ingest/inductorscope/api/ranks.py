@@ -46,9 +46,9 @@ def new_folder(name: str) -> Path:
 def wait_for_others(out: Path) -> list[str]:
     """Waits until all ranks that record to `out` have finished; returns what is missing then."""
     deadline = time.monotonic() + OTHERS_S
-    while not all(one.ended for one in statuses(out)) and time.monotonic() < deadline:
+    while not all(status.ended for status in statuses(out)) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
-    ended, expected = sum(one.ended for one in statuses(out)), world_size()
+    ended, expected = sum(status.ended for status in statuses(out)), world_size()
     if ended >= expected:
         return []
     return [f"Ranks: {ended} of {expected} recorded this on one machine and ended in time."]

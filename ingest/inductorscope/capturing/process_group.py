@@ -44,7 +44,7 @@ def resident_bytes(leader: int) -> int:
 
     Shared pages count once per process, so the sum is never too small.
     """
-    return sum(one.resident for one in members(leader).values())
+    return sum(member.resident for member in members(leader).values())
 
 
 def _running() -> Iterator[tuple[int, Member]]:

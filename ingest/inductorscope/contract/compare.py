@@ -40,7 +40,7 @@ class Compared(msgspec.Struct, frozen=True):
 
     @property
     def passes(self) -> bool:
-        return all(one.verdict in ("better", "allowed") for one in self.differences)
+        return all(difference.verdict in ("better", "allowed") for difference in self.differences)
 
 
 def compare(locked: Program, now: Program) -> Compared:
@@ -57,11 +57,11 @@ def compare(locked: Program, now: Program) -> Compared:
     ]
     known = (locked.counts.keys() & now.counts.keys()).difference(_loops_unknown(locked, now))
     found = [
-        one
+        difference
         for count in COUNTS
         if count.id in known
         and all(locked.made.get(name) == now.made.get(name) for name in count.made)
-        for one in _compared(count, locked, now, moved)
+        for difference in _compared(count, locked, now, moved)
     ]
     order = ("worse", "changed", "better", "allowed")
     found.sort(key=lambda one: order.index(one.verdict))

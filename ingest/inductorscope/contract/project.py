@@ -92,7 +92,7 @@ def project(
     }
     program.details = {
         name: sorted(
-            (_times(found, one) for one, found in made.details[name].items()), key=_by_number
+            (_times(found, key) for key, found in made.details[name].items()), key=_by_number
         )
         for name in BY_ID
         if made.details[name]
@@ -196,8 +196,8 @@ class _Made:
             self.calls.setdefault((graph.slug, kernel.name), of + self.lines(_places(computed)))
         for node in nodes.values():
             if short_name(node.target) in CASTS and node.inputs and node.inputs[0] in nodes:
-                kinds = [parse_annotation(one.annotation or "")[0] or "another dtype"
-                         for one in (nodes[node.inputs[0]], node)]  # fmt: skip
+                kinds = [parse_annotation(end.annotation or "")[0] or "another dtype"
+                         for end in (nodes[node.inputs[0]], node)]  # fmt: skip
                 self.add("casts", f"{of}{self.lines(_places([node]))}: {' → '.join(kinds)}")
         self.add("graphs", f"{self._function(graph)}{graph.direction}")
         plan = graph_plan(self.session, graph)
@@ -215,11 +215,11 @@ class _Made:
 
     def _add_compiled(self, lines: str, facts: JsonObject) -> None:
         """Adds the registers and memory of a kernel that Triton compiled."""
-        found = [each for each in facts.get(COMPILED, ()) if each.get("registers")]
+        found = [kernel for kernel in facts.get(COMPILED, ()) if kernel.get("registers")]
         for name, unit, values in (
-            ("registers", "", [each["registers"] for each in found]),
-            ("local", " B", [each["local"] for each in found]),
-            ("shared", " B", [each["options"].get("shared", 0) for each in found]),
+            ("registers", "", [kernel["registers"] for kernel in found]),
+            ("local", " B", [kernel["local"] for kernel in found]),
+            ("shared", " B", [kernel["options"].get("shared", 0) for kernel in found]),
         ):
             most = max(values, default=0)
             if found:

@@ -24,11 +24,11 @@ def _lines(result: Compared) -> Iterator[str]:
         yield f"{result.model}: {summary(result)}"
     for note in result.notes:
         yield f"  made with {note}"
-    for one in result.differences:
-        yield f"  {one.verdict}: {one.text}"
-        yield from (f"    {line}" for line in _changed(one))
-        if one.fix:
-            yield f"    → {one.fix}"
+    for difference in result.differences:
+        yield f"  {difference.verdict}: {difference.text}"
+        yield from (f"    {line}" for line in _changed(difference))
+        if difference.fix:
+            yield f"    → {difference.fix}"
 
 
 def _changed(one: Difference) -> Iterator[str]:
@@ -40,7 +40,7 @@ def _changed(one: Difference) -> Iterator[str]:
 
 def summary(result: Compared) -> str:
     """`1 worse, 2 better`."""
-    verdicts = [one.verdict for one in result.differences]
+    verdicts = [difference.verdict for difference in result.differences]
     kinds = [f"{verdicts.count(kind)} {kind}" for kind in dict.fromkeys(verdicts)]
     return ", ".join(kinds) or "as locked"
 
@@ -53,10 +53,10 @@ def as_markdown(results: Sequence[Compared]) -> str:
             f"- {'✅' if result.passes else '❌'} **{code(result.model)}**: {summary(result)}"
         )
         lines += [f"  - made with {prose(note)}" for note in result.notes]
-        for one in result.differences:
-            text = f"{one.text}. {one.fix}" if one.fix else one.text
-            lines.append(f"  - {one.verdict}: {prose(text)}")
-            if changed := "\n".join(_changed(one)):
+        for difference in result.differences:
+            text = f"{difference.text}. {difference.fix}" if difference.fix else difference.text
+            lines.append(f"  - {difference.verdict}: {prose(text)}")
+            if changed := "\n".join(_changed(difference)):
                 lines += [f"    {line}" for line in block(changed, "diff").split("\n")]
     return "\n".join(lines) + "\n"
 

@@ -128,10 +128,10 @@ class _ScopeReasons:
         node = self.nodes.get(name)
         block = None if node is None or node.body is None else node.body.blocks.get(block_name)
         ops = [] if block is None else block.ops
-        op = next((each for each in ops if each.name == op_name), None)
+        op = next((other for other in ops if other.name == op_name), None)
         if block is None or op is None or node is None:
             return f"`{op_name}` of {name}"
-        alike = [each.name for each in block.ops if each.op == op.op]
+        alike = [other.name for other in block.ops if other.op == op.op]
         ordinal = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
         where = f"{name}'s loop body" if block_name == "body" else f"{block_name} of {name}"
         return f"{ordinal} `{op.op}` of {where}{_about(op, block)}"
@@ -143,22 +143,22 @@ def raised_reasons(scope: Scope, provenance: Provenance) -> dict[int, list[Reaso
     result: dict[int, dict[tuple[str, str], Reason]] = {}
     found = nodes_of_lines(FxGraph(scope.post), scope.code, scope.lines, nodes)
     for (kernel, handle), raised in found.items():
-        for each in raised:
+        for cost in raised:
             sentence = (
                 "There is no IR of this kernel, so loop bodies were reconstructed from the kernel. "
-                f"By data flow, this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
+                f"By data flow, this `{cost.op}` belongs to `{cost.node}` (cost {cost.cost:.2f}"
             )
-            sure = each.cost <= sure_below(each)
-            sentence += ")." if sure else f", a guess above {sure_below(each):g})."
-            of_line = result.setdefault(each.line, {})
+            sure = cost.cost <= sure_below(cost)
+            sentence += ")." if sure else f", a guess above {sure_below(cost):g})."
+            of_line = result.setdefault(cost.line, {})
             reason = of_line.setdefault(
-                (each.op, each.node),
+                (cost.op, cost.node),
                 Reason(
                     "data_flow" if sure else "doubtful",
                     sentence,
                     (Confidence.inferred if sure else Confidence.kernel).name,
                     "",
-                    [scope.full_name(f"fx:{each.node}")],
+                    [scope.full_name(f"fx:{cost.node}")],
                 ),
             )
             call = f"call:{kernel}:{handle}"
@@ -186,7 +186,7 @@ def _about(op: IrOp, block: IrBlock) -> str:
     if op.op in ("load", "store", "store_reduction") and op.arguments:
         verb = "reads" if op.op == "load" else "writes"
         return f", {verb} {op.arguments[0].strip(chr(39))}"
-    known = {each.name: each for each in block.ops}
+    known = {other.name: other for other in block.ops}
     buffers: dict[str, None] = {}
     waiting = list(op.arguments)
     for steps, argument in enumerate(waiting):

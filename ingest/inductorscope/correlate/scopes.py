@@ -126,13 +126,13 @@ def _invocations(code: OutputCode, inside: str, post: FxText) -> Iterable[CodeCa
     """Calls of subgraphs as those of the operator that takes them; of a branch, the first."""
     seen: set[str] = set()
     for function in code.functions.values():
-        for each in function.invoked:
-            key = ",".join(each.results)
-            if each.inside == inside and key not in seen:
+        for call in function.invoked:
+            key = ",".join(call.results)
+            if call.inside == inside and key not in seen:
                 seen.add(key)
                 yield CodeCall(
-                    _operator(function, post), 0, True, each.line, each.arguments,
-                    results=each.results, extern=True,
+                    _operator(function, post), 0, True, call.line, call.arguments,
+                    results=call.results, extern=True,
                 )  # fmt: skip
 
 

@@ -130,7 +130,7 @@ class ProgramsClient:
     def captured_here(self, ids: Sequence[str], refusal: tuple[str, str]) -> list[Run]:
         """Returns the runs. Raises NotOursError for uploads, whose code is never run."""
         with self._read() as session:
-            runs = [run_of(session, each) for each in ids]
+            runs = [run_of(session, run) for run in ids]
         if not all(map(is_captured_here, runs)):
             raise NotOursError(*(f"{part[0].upper()}{part[1:]}." for part in refusal))
         return runs

@@ -177,7 +177,7 @@ class Redactor:
     def _shown(self, path: str) -> bool:
         """Whether the lines of a file stay."""
         return bool(_IN_LIBRARY.search(path)) or any(
-            f"/{path}".endswith(f"/{each.lstrip('/')}") for each in self.keep
+            f"/{path}".endswith(f"/{pattern.lstrip('/')}") for pattern in self.keep
         )
 
     def _json(self, text: str) -> str:

@@ -221,5 +221,5 @@ def _lines(runs: Sequence[str]) -> Executable:
 def _breaks(session: Session, runs: Sequence[str]) -> Iterator[Any]:
     for run in runs:
         story = load_story(session, run)
-        for one in story.breaks if story is not None else ():
-            yield run, one.file, one.at, one.title, one.explanation
+        for graph_break in story.breaks if story is not None else ():
+            yield run, graph_break.file, graph_break.at, graph_break.title, graph_break.explanation

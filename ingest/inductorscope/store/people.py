@@ -89,7 +89,7 @@ def person_of(
     """Returns the person that an issuer identifies; adds a new one with the role."""
     person = known_person(session, issuer, subject)
     if person is None:
-        plain = "".join(each for each in name if each.isprintable()).strip()[:LONGEST_NAME]
+        plain = "".join(letter for letter in name if letter.isprintable()).strip()[:LONGEST_NAME]
         names = itertools.chain([plain or subject], (f"{plain} {n}" for n in itertools.count(2)))
         taken = select(Person.id)
         free = next(n for n in names if session.scalar(taken.where(Person.name == n)) is None)

@@ -48,7 +48,7 @@ def project_for(session: Session, who: Who, name: str | None) -> int | None:
     AccountError."""
     if not name:
         return who.project
-    found = [each.id for each in projects_of(session, who) if each.name == name]
+    found = [project.id for project in projects_of(session, who) if project.name == name]
     if not found:
         raise AccountError(f"You are in no project named {name}.")
     return found[0]

@@ -107,9 +107,9 @@ def restrict(state: ORMExecuteState) -> None:
 def _restrictions(who: Who) -> tuple[LoaderCriteriaOption, ...]:
     """Cached, because making these takes longer than a query."""
     conditions: dict[type[Any], ColumnElement[bool]] = {
-        each: visible_to(who, each.run_id)
-        for each in (mapper.class_ for mapper in Base.registry.mappers)
-        if hasattr(each, "run_id") and each not in (Place, Share)
+        table: visible_to(who, table.run_id)
+        for table in (mapper.class_ for mapper in Base.registry.mappers)
+        if hasattr(table, "run_id") and table not in (Place, Share)
     }
     conditions[Run] = visible_to(who, Run.id)
     conditions[Job] = or_(visible_to(who, Job.run_id), _with(who, Job))

@@ -105,10 +105,10 @@ def _joined(found: Sequence[Change]) -> list[Change]:
         head = next(
             (
                 at
-                for at, one in enumerate(heads)
+                for at, other in enumerate(heads)
                 if change.kind not in ALONE
-                and place(one.kind) < place(change.kind)
-                and (own & set(one.lines) or not (own or one.lines))
+                and place(other.kind) < place(change.kind)
+                and (own & set(other.lines) or not (own or other.lines))
             ),
             None,
         )
@@ -129,7 +129,7 @@ def _joined(found: Sequence[Change]) -> list[Change]:
 
 
 def _compared(before: SurveyCell, after: SurveyCell, name: str) -> bool:
-    alike = all(before.made.get(one) == after.made.get(one) for one in BY_ID[name].made)
+    alike = all(before.made.get(fact) == after.made.get(fact) for fact in BY_ID[name].made)
     return alike and name in before.counts and name in after.counts
 
 
@@ -220,11 +220,11 @@ def _linked(
 
 def _sources(node: Node) -> Iterator[Node]:
     """Yields the nodes whose values a node reads, through views."""
-    for one in node.inputs:
-        if short_name(one.target) in VIEWS:
-            yield from _sources(one)
+    for source in node.inputs:
+        if short_name(source.target) in VIEWS:
+            yield from _sources(source)
         else:
-            yield one
+            yield source
 
 
 def _fused(group: Group, nbytes: int) -> Iterator[Change]:
@@ -277,11 +277,11 @@ def _parted(calls: Sequence[Call], others: Sequence[Call]) -> tuple[Counter[str]
                     beside[source, node] = _pair(source, node)
         if not beside:
             beside = {
-                (one, other): f"{SIBLINGS}: {_pair(*sorted((one, other), key=_name))}"
+                (reader, other): f"{SIBLINGS}: {_pair(*sorted((reader, other), key=_name))}"
                 for readers in read.values()
-                for number, one in enumerate(readers)
+                for number, reader in enumerate(readers)
                 for other in readers[number + 1 :]
-                if apart(one, other)
+                if apart(reader, other)
             }
         pairs.update(beside.values())
         nodes += [node for pair in beside for node in pair]

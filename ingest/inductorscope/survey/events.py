@@ -113,8 +113,8 @@ def _together(found: Sequence[Found]) -> list[list[Found]]:
     """Groups changes: those of fusion by the kind of operations; those of operations by how alike
     they are; others by what most programs have in common, then by what most of the rest have."""
     kinds: dict[tuple[str, str], list[Found]] = defaultdict(list)
-    for one in found:
-        kinds[_kind(one[2])].append(one)
+    for change in found:
+        kinds[_kind(change[2])].append(change)
     groups = []
     for (kind, _), own in kinds.items():
         rest = [(one, {(what, more > 0) for what, more in one[2].whats.items()}) for one in own]
@@ -136,13 +136,13 @@ def _together(found: Sequence[Found]) -> list[list[Found]]:
                     key=lambda each: (len(set(programs[each])), len(programs[each])),
                 )
                 is_in = {best}.issubset
-            group = [(one, whats) for one, whats in rest if is_in(whats)]
-            rest = [(one, whats) for one, whats in rest if not is_in(whats)]
+            group = [(change, whats) for change, whats in rest if is_in(whats)]
+            rest = [(change, whats) for change, whats in rest if not is_in(whats)]
             if kind == CODES:  # what not all of them have is another event
                 common = set.intersection(*(whats for _, whats in group))
-                rest += [(one, more) for one, whats in group if (more := whats - common)]
-                group = [(_only(one, common), common) for one, _ in group]
-            groups.append([one for one, _ in group])
+                rest += [(change, more) for change, whats in group if (more := whats - common)]
+                group = [(_only(change, common), common) for change, _ in group]
+            groups.append([change for change, _ in group])
     return groups
 
 
@@ -160,11 +160,11 @@ def _event(found: Sequence[Found], of: int) -> AtlasEvent:
     before, after, first = found[0]
     whats: Counter[tuple[str, bool]] = Counter()
     cells: dict[str, list[Found]] = defaultdict(list)
-    for one in found:
-        cells[one[1].key].append(one)
-        for what, more in one[2].whats.items():
+    for change in found:
+        cells[change[1].key].append(change)
+        for what, more in change[2].whats.items():
             whats[what, more > 0] += 1
-    places = [_place(each) for each in cells.values()]
+    places = [_place(cell) for cell in cells.values()]
     places.sort(key=lambda place: (-abs(place.nbytes), place.program, place.device, place.mode))
     programs = len({place.program for place in places})
     sign = first.kind not in (APART, TOGETHER)
@@ -174,9 +174,9 @@ def _event(found: Sequence[Found], of: int) -> AtlasEvent:
         if what
     ]  # fmt: skip
     predicted = [
-        (one[0][1].counts["predicted_ns"] - one[0][0].counts["predicted_ns"]) / 1000
-        for one in cells.values()
-        if all("predicted_ns" in cell.counts for cell in one[0][:2])
+        (changes[0][1].counts["predicted_ns"] - changes[0][0].counts["predicted_ns"]) / 1000
+        for changes in cells.values()
+        if all("predicted_ns" in cell.counts for cell in changes[0][:2])
     ]
     title = TITLES.get(first.kind) or BY_ID[first.kind].title
     if first.kind in (APART, TOGETHER):

@@ -100,7 +100,7 @@ def _rows(
     """Returns the row of a figure, or of all that the program has."""
     by_torch = {cell.python: cell for cell in cells}
     known = {name for cell in cells for name, value in cell.counts.items() if value}
-    shown = [one for one in COUNTS if one.id in known] if whole else [BY_ID[figure]]
+    shown = [count for count in COUNTS if count.id in known] if whole else [BY_ID[figure]]
     return [
         AtlasRow(
             program, device, mode, count.title,
@@ -117,7 +117,7 @@ def _cell(count: Count, cell: SurveyCell | None, before: SurveyCell | None) -> A
         failure = (cell.failure or "") if cell else ""
         return AtlasCell("", "", failure, (cell and cell.run_id) or "", None)
     was = before.counts.get(count.id) if before else None
-    alike = before and all(before.made.get(one) == cell.made.get(one) for one in count.made)
+    alike = before and all(before.made.get(fact) == cell.made.get(fact) for fact in count.made)
     more = value - was if alike and was is not None else 0
     sign = "+" if more > 0 else "−"
     return AtlasCell(

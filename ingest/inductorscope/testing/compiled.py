@@ -124,7 +124,7 @@ class Compiled:
         if self._update:
             self._write()
             return self
-        known = {one.model: one for one in self._locked()}
+        known = {program.model: program for program in self._locked()}
         if self.name not in known:
             self._fail(f"{self._lock.name} has no {self.name!r}: run pytest --inductor-update.", [])
         result = compare(known[self.name], self.program)
@@ -161,7 +161,7 @@ class Compiled:
         """Writes the lock while holding a lock on a file, since tests may run in parallel."""
         with self._lock.with_suffix(".writing").open("w") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
-            known = {one.model: one for one in self._locked()}
+            known = {program.model: program for program in self._locked()}
             if self.name in known:
                 self.program.budgets = known[self.name].budgets
             known[self.name] = self.program

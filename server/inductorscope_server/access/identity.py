@@ -54,7 +54,7 @@ class Identity:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._settings = parts.settings
-        self._proxies = [ipaddress.ip_network(each) for each in parts.settings.trusted]
+        self._proxies = [ipaddress.ip_network(network) for network in parts.settings.trusted]
 
     async def of(self, request: Request) -> tuple[Who, bool]:
         """Returns who sends the request, and whether a token in its header says so. Raises

@@ -106,7 +106,7 @@ class Analysis:
 
     def prepare(self) -> None:
         """Starts a process in the background, because a page that needs one is likely to follow."""
-        if len(self._free) == PROCESSES and not any(each.is_alive for each in self._free):
+        if len(self._free) == PROCESSES and not any(process.is_alive for process in self._free):
             self.start()
             self._end_later()
 

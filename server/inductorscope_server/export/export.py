@@ -122,8 +122,8 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
         elif named:
             page_of_run = urls.run(named["run"])
             graphs = (await client.get(urls.api(page_of_run))).json()["graphs"]
-            shown = [urls.graph(named["run"], each["slug"]) for each in graphs
-                     if wanted.graph in ("", each["slug"])]  # fmt: skip
+            shown = [urls.graph(named["run"], graph["slug"]) for graph in graphs
+                     if wanted.graph in ("", graph["slug"])]  # fmt: skip
             first, follow = [*shown, page_of_run, address], [page_of_run]
             if not (wanted.graph or wanted.explorer):
                 whole = named["run"]

@@ -70,7 +70,7 @@ class Gatherer:
         """Queues a page, if it belongs in the file."""
         path, _, query = address.partition("#")[0].partition("?")
         parts = path.split("/")[3:]
-        if not any(f"{path}/".startswith(f"{each}/") for each in self._follow):
+        if not any(f"{path}/".startswith(f"{folder}/") for folder in self._follow):
             return
         if parts and (parts[0] in LEFT_OUT or path.endswith(".md")):
             return

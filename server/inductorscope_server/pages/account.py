@@ -95,15 +95,15 @@ def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
         role=None if person is None else person.role,
         accounts=parts.settings.has_accounts,
         logins=[
-            LoginRow(each.digest[:16], each.created_at, each.expires_at, each.agent,
-                     each.digest[:16] == this)
-            for each in logins
+            LoginRow(login.digest[:16], login.created_at, login.expires_at, login.agent,
+                     login.digest[:16] == this)
+            for login in logins
         ],
         tokens=[
-            TokenRow(each.id, each.name, list(each.scopes), project, each.created_at,
-                     each.expires_at, each.expires_at is not None and each.expires_at <= now,
-                     each.used_at)
-            for each, project in tokens
+            TokenRow(token.id, token.name, list(token.scopes), project, token.created_at,
+                     token.expires_at, token.expires_at is not None and token.expires_at <= now,
+                     token.used_at)
+            for token, project in tokens
         ],
         scopes=[scope for scope in SCOPES if who.may(scope)],
         projects=[project.name for project in projects_of(session, who)],

@@ -97,7 +97,7 @@ def load(request: Request, session: Reading) -> ProjectsPage:
 def _members(session: Session, project: int) -> list[MemberRow]:
     query = select(Person).join(Member, Member.person_id == Person.id).order_by(Person.name)
     people = session.scalars(query.where(Member.project_id == project))
-    return [MemberRow(each.id, each.name, each.role) for each in people]
+    return [MemberRow(person.id, person.name, person.role) for person in people]
 
 
 def load_access(request: Request, session: Reading, run: RunId) -> AccessPage:
@@ -114,7 +114,7 @@ def load_access(request: Request, session: Reading, run: RunId) -> AccessPage:
     return AccessPage(
         RunName(found.id, found.name),
         [PlaceRow(person, project) for person, project in session.execute(query)],
-        [each.name for each in projects_of(session, who_of(request))],
+        [project.name for project in projects_of(session, who_of(request))],
         None if key is None else urls.shared(key),
     )
 
@@ -177,7 +177,7 @@ def shared(request: Request, parts: Shared, session: Reading, key: Key) -> Respo
     if run is None:
         raise NotHere("This link shows nothing here.", "It may have been withdrawn.")
     sent = request.cookies.get(LINKS_COOKIE, "").split(".")
-    kept = [each for each in sent if each not in ("", key)]
+    kept = [word for word in sent if word not in ("", key)]
     answer = RedirectResponse(urls.run(run), 303, headers={"Cache-Control": "no-store"})
     answer.set_cookie(
         LINKS_COOKIE,

@@ -31,7 +31,7 @@ class MarkdownPages:
         if scope["type"] == "http" and scope["method"] == "GET":
             path = "/" if scope["path"] == INDEX else scope["path"].removesuffix(ENDING)
             asked = path != scope["path"] or TYPE in Headers(scope=scope).get("accept", "")
-            if asked and any(each.match(path) for each in self._paths):
+            if asked and any(pattern.match(path) for pattern in self._paths):
                 state = {**scope.get("state", {}), ASKED: True}
                 twin = urls.api(path)
                 scope = {**scope, "path": twin, "raw_path": twin.encode(), "state": state}

@@ -137,7 +137,7 @@ class Assets:
             if self._imports is None or self._imports[0] != version:
                 text = (self.folder / "imports.json").read_text() if version else "{}"
                 self._imports = version, json.loads(text)
-            return [urls.static(each) for each in self._imports[1].get(name, [])]
+            return [urls.static(script) for script in self._imports[1].get(name, [])]
 
 
 class Compiled(FileSystemBytecodeCache):

@@ -152,20 +152,20 @@ def make_room(connections: Sized, most: int | None) -> None:
         return
     now = time.monotonic()
     ours = _ours(connections)
-    counts = Counter(each.sender for each in ours)
+    counts = Counter(connection.sender for connection in ours)
     sender, count = counts.most_common(1)[0]
-    theirs = [each for each in ours if each.sender == sender]
+    theirs = [connection for connection in ours if connection.sender == sender]
     ended = heapq.nlargest(max(1, count // ENDED_SHARE), theirs, key=lambda each: each.waits(now))
     log.warning(
         "There are more than %d connections; of %d of %s, %d are ended.",
         most, count, sender, len(ended),
     )  # fmt: skip
-    for each in ended:
-        each.end()
+    for connection in ended:
+        connection.end()
 
 
 def _ours(connections: Any) -> list[Connection]:  # noqa: ANN401  # uvicorn's set of all protocols
-    return [each for each in connections if isinstance(each, Connection)]
+    return [connection for connection in connections if isinstance(connection, Connection)]
 
 
 def end_waiting(connections: Sized, seconds: float) -> None:
@@ -173,11 +173,11 @@ def end_waiting(connections: Sized, seconds: float) -> None:
     longest unread answers if all of them take too much memory."""
     now = time.monotonic()
     ours = _ours(connections)
-    for each in ours:
-        if each.waits(now) > seconds:
-            each.end()
+    for connection in ours:
+        if connection.waits(now) > seconds:
+            connection.end()
     left = sorted((each for each in ours if each.unsent), key=lambda each: each.unsent)
-    while left and sum(each.unsent for each in left) > MOST_UNSENT_BYTES:
+    while left and sum(connection.unsent for connection in left) > MOST_UNSENT_BYTES:
         slow = left.pop()
         log.warning("Clients are slow to take answers; a connection of %s is ended.", slow.sender)
         slow.end()

@@ -177,4 +177,4 @@ class Streams:
                 stream.end()
 
     def _of(self, job: str) -> list[Stream]:
-        return [each for each in self._open if each.job == job]
+        return [stream for stream in self._open if stream.job == job]

@@ -94,7 +94,7 @@ class Docs:
             if token.type == "table_open":
                 token.attrSet("tabindex", "0")
         for token in tokens:
-            token.children = [self._child(path, each) for each in token.children or ()]
+            token.children = [self._child(path, child) for child in token.children or ()]
         return str(self._markdown.renderer.render(tokens, self._markdown.options, {}))
 
     def _child(self, path: str, token: Token) -> Token:

@@ -14,7 +14,7 @@ def one_of(ids: Collection[str]) -> AfterValidator:
 
     def named(value: str) -> str:
         if value not in ids:
-            raise ValueError(f"must be one of {', '.join(repr(each) for each in ids)}")
+            raise ValueError(f"must be one of {', '.join(repr(name) for name in ids)}")
         return value
 
     return AfterValidator(named)

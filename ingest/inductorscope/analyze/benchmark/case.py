@@ -71,7 +71,7 @@ class KernelCase(msgspec.Struct):
         why = "the graph's texts do not say which FX nodes compute it"
         if self.results:
             why = "the library returns several results"
-        written = [each.name for each in self.operands if each.written]
+        written = [operand.name for operand in self.operands if operand.written]
         return dict.fromkeys([*written, *self.results], why)
 
 
@@ -110,7 +110,7 @@ def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:
         )
     kernel = read.code.by_name().get(kernel_name)
     operands, numbers = _operands(read, call, kernel)
-    device = next((each.layout.device for each in operands if each.layout.device), "cpu")
+    device = next((operand.layout.device for operand in operands if operand.layout.device), "cpu")
     return KernelCase(
         kernel=kernel_name,
         handle=handle,

@@ -86,13 +86,13 @@ class Cutter:
                 node = self.nodes[name]
                 known[name] = PieceInput(name, buffer, annotation_layout(node.annotation or ""))
         piece = self._piece(known, writes)
-        used = {each.buffer for each in piece.inputs}
-        in_place = [each for each in piece.inputs if each.buffer in writes]
-        if in_place and any(each.buffer not in used for each in known.values()):
+        used = {source.buffer for source in piece.inputs}
+        in_place = [source for source in piece.inputs if source.buffer in writes]
+        if in_place and any(source.buffer not in used for source in known.values()):
             # It holds an older value than the node's, so using it would cut off inputs of the
             # kernel.
-            for each in in_place:
-                del known[each.name]
+            for source in in_place:
+                del known[source.name]
             piece = self._piece(known, writes)
         return piece
 

@@ -146,8 +146,8 @@ def _generated(
     if source is not None:
         work.operations = source.operations
         moves = Counter[str]()
-        for each in moved.traffic:
-            moves[each.layout.dtype] += (each.reads or 0) + (each.writes or 0)
+        for access in moved.traffic:
+            moves[access.layout.dtype] += (access.reads or 0) + (access.writes or 0)
         work.dtype = next((dtype for dtype, _ in moves.most_common(1)), "")
     elif kernel.kind == "template":
         operands, result = _template_operands(kernel, call, read)
@@ -182,8 +182,8 @@ def _library(call: CodeCall, read: GraphTextsRead) -> CallWork:
     results = [name for name in results if name in read.layouts]
     moved = library_bytes(call, results, read.layouts, read.hints)
     work = CallWork(call.kernel, call.handle, call.line, moved)
-    operands = [each.layout for each in moved.traffic if not each.writes]
-    made = [each.layout for each in moved.traffic if each.writes]
+    operands = [access.layout for access in moved.traffic if not access.writes]
+    made = [access.layout for access in moved.traffic if access.writes]
     work.products = library_flops(call.kernel, operands, call.arguments, made)
     work.dtype = operands[0].dtype if operands else ""
     return work

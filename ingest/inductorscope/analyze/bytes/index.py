@@ -218,7 +218,7 @@ def _refuse(total: _Sum, node: ast.expr) -> None:
     """Rejects a term that is not such a sum. Its dependencies still limit the elements that are
     reached."""
     total.exact = False
-    total.names.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    total.names.update(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def numbers_only(space: Mapping[str, int], text: str) -> int | None:

@@ -47,13 +47,13 @@ class CallBytes(msgspec.Struct):
 
     @property
     def total(self) -> int | None:
-        parts = [each.reads for each in self.traffic] + [each.writes for each in self.traffic]
+        parts = [nbytes for moved in self.traffic for nbytes in (moved.reads, moved.writes)]
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) and parts else None
 
     @property
     def how(self) -> How:
-        return least_sure({each.how for each in self.traffic})
+        return least_sure({moved.how for moved in self.traffic})
 
 
 def least_sure(ways: Collection[How]) -> How:

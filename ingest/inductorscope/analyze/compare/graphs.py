@@ -48,13 +48,13 @@ def match_graphs(left: Sequence[Graph], right: Sequence[Graph]) -> None:
 def _pair(left: Sequence[Graph], right: Sequence[Graph]) -> None:
     contents = {graph: content(graph.nodes) for graph in (*left, *right)}
     found: list[tuple[float, int, int, int]] = []
-    for number, one in enumerate(left):
+    for number, mine in enumerate(left):
         place = number * len(right) // len(left)
         for near in range(max(0, place - NEAR), min(len(right), place + NEAR + 1)):
             other = right[near]
-            if one.backward != other.backward:
+            if mine.backward != other.backward:
                 continue
-            ours, theirs = contents[one], contents[other]
+            ours, theirs = contents[mine], contents[other]
             whole = ours.total() + theirs.total()
             alike = 2 * (ours & theirs).total() / whole if whole else 1.0
             if alike >= ALIKE:

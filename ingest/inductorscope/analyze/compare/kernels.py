@@ -167,13 +167,13 @@ def _groups(calls: Iterable[Call], left: set[Call]) -> list[Group]:
             continue
         seen.add(call)
         together = [call]
-        for one in together:
-            fresh = [other for other in one.others if other not in seen]
+        for kernel in together:
+            fresh = [other for other in kernel.others if other not in seen]
             seen.update(fresh)
             together += fresh
         groups.append(
-            _group([one for one in together if one in left],
-                   [one for one in together if one not in left])
+            _group([kernel for kernel in together if kernel in left],
+                   [kernel for kernel in together if kernel not in left])
         )  # fmt: skip
     return groups
 

@@ -56,7 +56,7 @@ def moved_lines(left: list[str], right: list[str]) -> dict[int, int]:
     return {
         theirs[after + at][0]: ours[before + at][0]
         for tag, before, end, after, _ in opcodes(
-            [one for _, one in ours], [one for _, one in theirs]
+            [line for _, line in ours], [line for _, line in theirs]
         )
         if tag == "equal"
         for at in range(end - before)

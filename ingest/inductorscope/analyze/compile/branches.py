@@ -49,13 +49,13 @@ def ends_loop(source: str, line: int) -> bool:
     for loop in ast.walk(_parsed(source)):
         inside = [*ast.walk(loop)] if isinstance(loop, ast.For | ast.While) else []
         ends = [each for each in inside if isinstance(each, ast.While | ast.If) and _ends(each)]
-        read = {ast.unparse(part) for each in ends for part in ast.walk(each.test)}
-        tests = [(each.lineno, each.test.end_lineno) for each in ends]
-        sets = [each for each in inside if isinstance(each, ast.Assign)]
+        read = {ast.unparse(part) for statement in ends for part in ast.walk(statement.test)}
+        tests = [(statement.lineno, statement.test.end_lineno) for statement in ends]
+        sets = [statement for statement in inside if isinstance(statement, ast.Assign)]
         tests += [
-            (each.lineno, each.end_lineno)
-            for each in sets
-            if not read.isdisjoint(map(ast.unparse, each.targets))
+            (statement.lineno, statement.end_lineno)
+            for statement in sets
+            if not read.isdisjoint(map(ast.unparse, statement.targets))
         ]
         if any(first <= line <= (last or 0) for first, last in tests):
             return True
@@ -73,7 +73,7 @@ def function_end(source: str, line: int) -> int | None:
         (node.lineno, node.end_lineno)
         for node in ast.walk(_parsed(source))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        and min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         <= line
         <= (node.end_lineno or 0)
     ]
@@ -122,8 +122,8 @@ def _chosen(
         one is None
         or other is None
         or any(
-            isinstance(each, ast.BoolOp | ast.Not | ast.Is | ast.IsNot | ast.In)
-            for each in ast.walk(test)
+            isinstance(part, ast.BoolOp | ast.Not | ast.Is | ast.IsNot | ast.In)
+            for part in ast.walk(test)
         )
     ):
         return None

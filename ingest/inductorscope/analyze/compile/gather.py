@@ -42,7 +42,7 @@ def settle(story: Story) -> None:
 def _leave_out_breaks(story: Story) -> None:
     """Leaves out failures that are graph breaks: Dynamo ends the compile of a frame that it runs
     uncompiled with an exception, as it does a failed one."""
-    broken = {each.compile for each in story.breaks}
+    broken = {graph_break.compile for graph_break in story.breaks}
     kept = []
     for failure in story.failures:
         if failure.kind.rpartition(".")[2] == "Unsupported" and (

@@ -27,10 +27,10 @@ def resumed(function: str) -> tuple[str, int | None]:
 
 def place_breaks(story: Story) -> None:
     """Completes the breaks of logs in which no break has a place."""
-    placed = {each.log for each in story.breaks if each.file is not None}
+    placed = {graph_break.log for graph_break in story.breaks if graph_break.file is not None}
     breaks: dict[int, list[GraphBreak]] = defaultdict(list)
-    for each in story.breaks:
-        breaks[each.compile].append(each)
+    for graph_break in story.breaks:
+        breaks[graph_break.compile].append(graph_break)
     functions: dict[tuple[int, str | None, str], list[Compile]] = defaultdict(list)
     for compile_ in story.compiles:
         if compile_.log not in placed and compile_.function:
@@ -59,8 +59,8 @@ def _of_function(compiles: list[Compile], breaks: dict[int, list[GraphBreak]]) -
             breaks[first.number].append(lost)
             added.append(lost)
     for compile_ in compiles:
-        for each in breaks[compile_.number]:
-            each.file, each.at = compile_.file, ends.get(_line(compile_))
+        for graph_break in breaks[compile_.number]:
+            graph_break.file, graph_break.at = compile_.file, ends.get(_line(compile_))
     return added
 
 

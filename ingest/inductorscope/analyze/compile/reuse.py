@@ -80,7 +80,7 @@ def differences(here: Key, there: Key) -> list[Difference]:
         mine, other = here.get(name), there.get(name)
         if mine is None or other is None or mine.digest != other.digest:
             rank, meaning = next(
-                (rank, each) for rank, each in enumerate(MEANINGS) if each.name.match(name)
+                (rank, known) for rank, known in enumerate(MEANINGS) if known.name.match(name)
             )
             shown = _where_they_differ(mine.value if mine else "", other.value if other else "")
             found.append((rank, Difference(name, meaning.what, meaning.advice, *shown)))

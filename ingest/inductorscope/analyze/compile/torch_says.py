@@ -90,9 +90,9 @@ def report_in_capture(facts_text: bytes | None) -> TorchReport:
 
 def _timed(seconds: dict[str, list[float]]) -> list[TimedRow]:
     rows = [
-        TimedRow(name, len(each), sum(each), max(each), each)
-        for name, each in seconds.items()
-        if each
+        TimedRow(name, len(times), sum(times), max(times), times)
+        for name, times in seconds.items()
+        if times
     ]
     return sorted(rows, key=lambda row: -row.total_s)
 

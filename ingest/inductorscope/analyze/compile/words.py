@@ -313,10 +313,10 @@ def _cudagraphs(story: Story) -> list[Sentence]:
 
 
 def _export(story: Story) -> list[Sentence]:
-    exported = sum(each.outcome == "exported" for each in story.compiles)
+    exported = sum(compile_.outcome == "exported" for compile_ in story.compiles)
     if not exported:
         return []
-    kinds = Counter(each.kind for each in story.symbol_guards)
+    kinds = Counter(guard.kind for guard in story.symbol_guards)
     sentence = Sentence("note", "export", [Part(plural(exported, "exported program"), "export")])
     failed = kinds["real tensors"] + kinds["missing fake kernel"] + kinds["mismatched fake kernel"]
     if failed:

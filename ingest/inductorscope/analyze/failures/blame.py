@@ -132,7 +132,7 @@ def _unsupported(failure: Explained, *, fails: bool) -> bool:
         -1, -1, 0, None, None, said.title, said.explanation, said.hints, said.context
     )
     advice = advice_for_break(broken, code)
-    if any("/export/" in at.file for one in failure.chain for at in _frames(one)):
+    if any("/export/" in at.file for error in failure.chain for at in _frames(error)):
         instead = "" if advice else "Export has no graph breaks: write it in another way."
     else:
         instead = "Without `fullgraph=True`, Dynamo breaks the graph here and the program runs."

@@ -117,7 +117,7 @@ def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspec
     deviating = list(dict.fromkeys(deviating))
     if deviating:
         sure = len(deviating) == 1 and place.sure
-        return [replace(each, sure=each.sure and sure) for each in deviating]
+        return [replace(suspect, sure=suspect.sure and sure) for suspect in deviating]
     itself = Suspect(
         kernel.name_at(place.line), place.line, place.text.strip(),
         "the compiler reports the error at this line, and nothing points to an earlier line"
@@ -207,7 +207,7 @@ class _Kernel:
         if not dtype or not should or dtype in types.allowed(should):
             return []
         names = types.NAME.findall(expression)
-        operands = {each: known for each in names if (known := self.known.get(each))}
+        operands = {operand: known for operand in names if (known := self.known.get(operand))}
         if depth < 50:
             for operand, known in operands.items():
                 before = self.line_of(operand, line)

@@ -21,7 +21,7 @@ _REMEDIES = {
 
 def skipped_problems(story: Story) -> list[tuple[SymbolGuard, Shown]]:
     """The skipped problems, in the order of the log."""
-    return [(each, _shown(story, each)) for each in story.symbol_guards if each.kind in _TITLES]
+    return [(guard, _shown(story, guard)) for guard in story.symbol_guards if guard.kind in _TITLES]
 
 
 def _shown(story: Story, each: SymbolGuard) -> Shown:

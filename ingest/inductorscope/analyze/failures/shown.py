@@ -166,14 +166,14 @@ def _of_triton(error: TritonError) -> Diagnostic:
 
 def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]) -> PlacedError:
     place = places[0]
-    known = next(each for each in graphs if place.kernel in each.kernels)
+    known = next(graph for graph in graphs if place.kernel in graph.kernels)
     others = len(places) - 1
     start, end = _marks(error, place.text)
     first = max(place.kernel.first, place.line - AROUND)
     last = min(place.kernel.first + len(place.kernel.lines) - 1, place.line + AROUND)
     texts = place.kernel.lines[first - place.kernel.first : last + 1 - place.kernel.first]
     margin = min((len(text) - len(text.lstrip(" ")) for text in texts if text.strip()), default=0)
-    rows = [_suspect(known, each) for each in suspects(error, place, known.expected)]
+    rows = [_suspect(known, suspect) for suspect in suspects(error, place, known.expected)]
     return PlacedError(
         error.severity, error.message,
         [note.message.strip() for note in error.notes if note.message.strip()],
@@ -239,5 +239,5 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
     best = max((fits for fits, _ in nodes), default=0)
     likely = [node for fits, node in nodes if fits == best]
     if len(likely) > 1:
-        likely = [replace(each, sure=False) for each in likely]
+        likely = [replace(suspect, sure=False) for suspect in likely]
     return likely[:MOST_PLACED]

@@ -85,7 +85,7 @@ def explain(
         message = message if message and not message.startswith("Traceback") else chain[-1].message
     explained = Explained(
         "unknown", "", [], _kinds(kind, message), message[:LONGEST_MESSAGE],
-        chain=[fold(each, sources) for each in chain],
+        chain=[fold(error, sources) for error in chain],
         user=users_frame(chain or [Raised(message=message)], sources),
     )  # fmt: skip
     if explained.user is None:

@@ -47,7 +47,7 @@ def chosen_kernels(code: OutputCode, lines: list[str], works: list[CallWork]) ->
     for work in works:
         kernel = kernels.get(work.kernel)
         if kernel is None and work.products:
-            operands = [each.layout.shape for each in work.bytes.traffic if not each.writes]
+            operands = [access.layout.shape for access in work.bytes.traffic if not access.writes]
             sizes = sizes_of(["x".join(shape) for shape in operands])
             if sizes is not None:
                 found.append(Chosen(work.kernel, work.handle, operation(work.kernel), sizes))

@@ -55,14 +55,14 @@ def values_of(read: GraphTextsRead, works: list[CallWork]) -> list[Value]:
         number = calls.get(line.line)
         if number is not None:
             traffic = works[number].bytes.traffic
-            for each in traffic:
-                if each.buffer and each.reads:
-                    readers = value(each.buffer).readers
-                    readers[number] = readers.get(number, 0) + each.reads
-            for each in traffic:
-                if each.buffer and each.writes:
-                    made = Value(each.buffer, number, each.writes)
-                    held[memory.get(each.buffer, each.buffer)] = made
+            for access in traffic:
+                if access.buffer and access.reads:
+                    readers = value(access.buffer).readers
+                    readers[number] = readers.get(number, 0) + access.reads
+            for access in traffic:
+                if access.buffer and access.writes:
+                    made = Value(access.buffer, number, access.writes)
+                    held[memory.get(access.buffer, access.buffer)] = made
                     values.append(made)
         elif line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
             memory[line.defines[0]] = memory.get(line.uses[0], line.uses[0])

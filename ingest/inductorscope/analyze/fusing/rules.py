@@ -195,11 +195,11 @@ class _Rules:
 
     def _devices(self, pair: Pair, one: CallWork, other: CallWork) -> list[Blocker]:
         devices = [
-            {each.layout.device for each in work.bytes.traffic if each.layout.device}
+            {access.layout.device for access in work.bytes.traffic if access.layout.device}
             for work in (one, other)
         ]
-        if all(len(each) == 1 for each in devices) and devices[0] != devices[1]:
-            first, second = (min(each) for each in devices)
+        if all(len(work) == 1 for work in devices) and devices[0] != devices[1]:
+            first, second = (min(work) for work in devices)
             return [Blocker("device", f"The first runs on {first}, the second on {second}.")]
         return []
 
@@ -280,7 +280,7 @@ class _Rules:
             written = [(at, ranges) for buffer, at, ranges in first.accesses if buffer == name]
             read = [(at, ranges) for buffer, at, ranges in second.accesses if buffer == name]
             for access in read:
-                if written and all(walked(*access) != walked(*each) for each in written):
+                if written and all(walked(*access) != walked(*other) for other in written):
                     return [
                         Blocker(
                             "order",
@@ -333,7 +333,7 @@ def _loops_in_cpp(first: str, second: str) -> list[Blocker]:
         [tuple(re.findall(r"[^\s,]+", part)) for part in _TUPLE.findall(text)]
         for text in (first, second)
     ]
-    if any(len(each) != 2 for each in loops):
+    if any(len(body) != 2 for body in loops):
         return []
     (one, one_reduced), (other, other_reduced) = loops
     if one_reduced and (one, one_reduced) != (other, other_reduced):

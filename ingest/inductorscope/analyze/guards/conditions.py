@@ -22,9 +22,9 @@ def conditions(source: str, line: int) -> list[ast.expr]:
         return []
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if first == line:
-                names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+                names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
                 changed = {name.id for name in names if isinstance(name.ctx, ast.Store)}
                 return [test for test in _reached(node.body) if _is_plain(test, changed)]
     return []
@@ -38,7 +38,7 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.expr]:
         elif not isinstance(statement, (*_BRANCHES, ast.FunctionDef, ast.ClassDef)):
             yield from _chosen(statement)
         if isinstance(statement, _BRANCHES) and any(
-            isinstance(each, _ENDS) for each in ast.walk(statement)
+            isinstance(part, _ENDS) for part in ast.walk(statement)
         ):
             return
 
@@ -56,7 +56,7 @@ def _chosen(statement: ast.stmt) -> Iterator[ast.expr]:
 
 def _is_plain(test: ast.expr, changed: set[str]) -> bool:
     return not any(
-        isinstance(each, ast.BoolOp)
-        or (isinstance(each, ast.Name) and (each.id in changed or each.id == "len"))
-        for each in ast.walk(test)
+        isinstance(part, ast.BoolOp)
+        or (isinstance(part, ast.Name) and (part.id in changed or part.id == "len"))
+        for part in ast.walk(test)
     )

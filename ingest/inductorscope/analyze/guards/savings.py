@@ -33,7 +33,7 @@ def needed(compiles: Sequence[Compiled], free: Collection[str]) -> list[int]:
     for at, compiled in enumerate(compiles):
         values = call_of(compiled)
         earlier = [compiles[place] for place in kept]
-        if all(_fails(each, compiled, values, free) for each in earlier):
+        if all(_fails(other, compiled, values, free) for other in earlier):
             kept.append(at)
     return kept
 
@@ -49,8 +49,8 @@ def call_of(compiled: Compiled) -> dict[str, Value]:
                 compiled.hints.get(f"{name}.size({at})") if size is None else str(size)
                 for at, size in enumerate(sizes)
             ]
-            if all(each is not None and each.isdecimal() for each in known):
-                values[name] = tuple(int(each or 0) for each in known)
+            if all(size is not None and size.isdecimal() for size in known):
+                values[name] = tuple(int(size or 0) for size in known)
         elif equal is not None:
             values[equal[1]] = _number(equal[2])
     for subject, text in compiled.hints.items():
@@ -67,7 +67,7 @@ def _fails(
     earlier: Compiled, compiled: Compiled, values: dict[str, Value], free: Collection[str]
 ) -> bool:
     """Whether an earlier compile does not serve the call although some subjects are free."""
-    why = next((each for each in compiled.failures if each.earlier == earlier.id), None)
+    why = next((failure for failure in compiled.failures if failure.earlier == earlier.id), None)
     if why is None or why.subject not in free:
         return True
     rest = dict(values)

@@ -121,7 +121,7 @@ def other_geometry(a: Geometry, b: Geometry) -> str:
     text = f"other geometry{of}: grid {_size(a)} → {_size(b)}"
     if a.multiprocessors and a.multiprocessors == b.multiprocessors:
         text += f" on {plural(a.multiprocessors, 'multiprocessor')}"
-        idle = [max(0, a.multiprocessors - prod(each.grid)) for each in (a, b)]
+        idle = [max(0, a.multiprocessors - prod(launch.grid)) for launch in (a, b)]
         text += f", of which {idle[0]} → {idle[1]} get no block" if any(idle) else ""
     if a.tried and b.tried and a.tried != b.tried:
         text += f"; {a.tried} → {plural(b.tried, 'configuration')} to choose from"

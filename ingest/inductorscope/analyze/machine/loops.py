@@ -65,7 +65,7 @@ def _width(operation: str, operands: str) -> int | None:
     if registers and _ONE.match(operation):
         return SCALAR
     if registers and _VECTOR.match(operation):
-        return max(_WIDTHS[each] for each in registers)
+        return max(_WIDTHS[register] for register in registers)
     return None
 
 

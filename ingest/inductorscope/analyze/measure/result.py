@@ -147,11 +147,11 @@ def share_of(step: Times, parts: Times) -> Share:
     resamples processes, each with its step and its part."""
 
     def share(*values: Numbers, axis: int = -1) -> Numbers:
-        a, b, part_a, part_b = (np.median(each, axis=axis) for each in values)
+        a, b, part_a, part_b = (np.median(value, axis=axis) for value in values)
         found: Numbers = (part_b - part_a) / (b - a)
         return found
 
-    values = [np.asarray(each, dtype=np.float64) for each in (*step, *parts)]
+    values = [np.asarray(sample, dtype=np.float64) for sample in (*step, *parts)]
     low, high = interval(share, *values, paired=True)
     return Share(float(share(*values)), low, high)
 
@@ -185,12 +185,12 @@ def turned(measurement: Measurement) -> Measurement:
         sides=measurement.sides[::-1],
         judged=measurement.judged and _turned(measurement.judged),
         causes=[
-            replace(one, a=one.b, b=one.a, a_ms=one.b_ms, b_ms=one.a_ms,
-                    change=TURNED_CHANGES.get(one.change, one.change),
-                    judged=one.judged and _turned(one.judged),
-                    alone=one.alone and _turned(one.alone),
-                    swapped=one.swapped and Swapped(one.swapped.in_b, one.swapped.in_a))
-            for one in measurement.causes
+            replace(cause, a=cause.b, b=cause.a, a_ms=cause.b_ms, b_ms=cause.a_ms,
+                    change=TURNED_CHANGES.get(cause.change, cause.change),
+                    judged=cause.judged and _turned(cause.judged),
+                    alone=cause.alone and _turned(cause.alone),
+                    swapped=cause.swapped and Swapped(cause.swapped.in_b, cause.swapped.in_a))
+            for cause in measurement.causes
         ],
         flipped=[],
         search=None,

@@ -188,7 +188,7 @@ def _times_of(
             if us:
                 times[call] = CallTime(us / steps, SHARED)
             continue
-        samples = np.concatenate([each for place in own.samples.values() for each in place])
+        samples = np.concatenate([sample for place in own.samples.values() for sample in place])
         p10, median, p90 = np.percentile(samples, (10, 50, 90)).tolist()
         each_place = [_sum(own.samples[place]) / steps for place in sorted(own.samples)]
         instances = each_place if len(each_place) == made[call] > 1 else None

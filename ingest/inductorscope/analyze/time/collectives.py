@@ -28,7 +28,7 @@ def collective_calls(trace: ChromeTrace, category: list[str]) -> CollectiveCalls
     """Returns the collectives. `category` is that of each kernel of the trace."""
     if trace.detail is None:
         return CollectiveCalls()
-    talks = np.array([each == COMMUNICATION for each in category] or [False])
+    talks = np.array([kind == COMMUNICATION for kind in category] or [False])
     device = trace.detail.columns.device
     which = np.flatnonzero(talks[trace.detail.row]) if len(device) else np.zeros(0, np.int64)
     if len(which):
@@ -50,7 +50,7 @@ def _of_device(detail: TraceEvents, which: Integers) -> CollectiveCalls:
     op_lane = np.full(len(which), NOWHERE, np.int32)
     moment = np.full(len(which), np.nan)
     op_lane[known], moment[known] = columns.ops.lane[op[known]], columns.ops.ts[op[known]]
-    said = {(each.lane, each.ts): each for each in columns.collectives}
+    said = {(collective.lane, collective.ts): collective for collective in columns.collectives}
     texts = [columns.names[number] for number in columns.device.name[which].tolist()]
     rows = []
     for text, *place in zip(texts, lane.tolist(), ts.tolist(), strict=True):

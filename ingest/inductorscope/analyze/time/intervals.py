@@ -102,13 +102,13 @@ def _cover(start: Floats, length: Floats) -> Cover:
 
 def joined(*covers: Cover) -> Cover:
     """Returns the time that any of them covers."""
-    some = [each for each in covers if len(each.start)]
+    some = [spans for spans in covers if len(spans.start)]
     if len(some) == 1:
         return some[0]
     empty = np.zeros(0)
     return cover(
-        np.concatenate([empty, *(each.start for each in some)]),
-        np.concatenate([empty, *(each.lengths() for each in some)]),
+        np.concatenate([empty, *(spans.start for spans in some)]),
+        np.concatenate([empty, *(spans.lengths() for spans in some)]),
     )
 
 

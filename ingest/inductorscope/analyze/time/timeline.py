@@ -33,7 +33,7 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
     device = events.columns.device
     if not len(device):
         return None
-    talks = np.array([each == COMMUNICATION for each in category])[events.row]
+    talks = np.array([kind == COMMUNICATION for kind in category])[events.row]
     kernel = device.kind == KERNEL
     ts, us = device.ts, device.us
     window, total = window_of(events), float(us.sum())

@@ -14,4 +14,4 @@ def sums_of(category: Numbers, parent: Numbers, us: Floats) -> list[list[float]]
     time = np.bincount(category, weights=us, minlength=len(count))
     time -= np.bincount(parent[inside], weights=us[inside], minlength=len(count))
     which = np.flatnonzero((count > 0) | (time != 0))
-    return [[each, int(count[each]), float(time[each])] for each in which.tolist()]
+    return [[index, int(count[index]), float(time[index])] for index in which.tolist()]

@@ -144,7 +144,7 @@ def _kinds(
     calls = of(columns.calls, all_of(columns.calls, DRIVER))
     annotations = of(columns.annotations, all_of(columns.annotations, ANNOTATION))
     of_other = np.array(
-        [number(_HOST_CATEGORIES.get(each, OTHER_EVENT)) for each in columns.other_categories],
+        [number(_HOST_CATEGORIES.get(name, OTHER_EVENT)) for name in columns.other_categories],
         np.int32,
     )
     others = of(columns.others, values_at(of_other, columns.others.kind))
@@ -184,7 +184,7 @@ def _chosen(
         for lane, which in _by_lane(kind.lane):
             track = STREAM if number == 0 else MARKS if lane in marked else THREAD
             members.setdefault((track, lane), []).append((kind, which))
-    sizes = {key: sum(len(which) for _, which in each) for key, each in members.items()}
+    sizes = {key: sum(len(which) for _, which in parts) for key, parts in members.items()}
     largest = sorted(members, key=lambda key: -sizes[key])
     dropped = largest[MOST_TRACKS:]
     order = {THREAD: 0, MARKS: 1, STREAM: 2}

@@ -67,11 +67,11 @@ class Entry(msgspec.Struct, frozen=True):
 
 def _set(**values: object) -> Change:
     """Sets keys of torch._inductor.config; `__` stands for the dot."""
-    return Change(inductor={key.replace("__", "."): repr(each) for key, each in values.items()})
+    return Change(inductor={key.replace("__", "."): repr(value) for key, value in values.items()})
 
 
 def _dynamo(**values: object) -> Change:
-    return Change(dynamo={key: repr(each) for key, each in values.items()})
+    return Change(dynamo={key: repr(value) for key, value in values.items()})
 
 
 _CUDA, _BREAKS, _RECOMPILES = map(attrgetter, ("cuda", "breaks", "recompiles"))
@@ -138,8 +138,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("C++ wrapper", lambda known: True, _set(cpp_wrapper=True)),
     Entry("half of the threads", _threaded, lambda known: Change(threads=known.threads // 2)),
     Entry(
-        "workers of data loaders", lambda known: any(each.workers for each in known.named),
-        lambda known: next(each for each in known.named if each.workers),
+        "workers of data loaders", lambda known: any(loader.workers for loader in known.named),
+        lambda known: next(loader for loader in known.named if loader.workers),
     ),
     Entry("smaller chunks for threads", _threaded, _set(cpp__min_chunk_size=128)),
     Entry("aggressive fusion", lambda known: True, _set(aggressive_fusion=True)),

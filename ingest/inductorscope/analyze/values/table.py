@@ -91,14 +91,14 @@ def bad_kind(value: IntermediateValue) -> str:
     """`NaN` comes before `Inf`, since the sum of infinities can be NaN."""
     figures = (value.mean, value.least, value.largest)
     if value.nan or (
-        value.nan is None and any(each is not None and each != each for each in figures)
+        value.nan is None and any(figure is not None and figure != figure for figure in figures)
     ):
         return "NaN"
     if value.inf or any(
-        each is not None and math.isinf(each) for each in (value.least, value.largest)
+        bound is not None and math.isinf(bound) for bound in (value.least, value.largest)
     ):
         return "Inf"
-    return "NaN" if any(each is not None and math.isnan(each) for each in figures[1:]) else ""
+    return "NaN" if any(figure is not None and math.isnan(figure) for figure in figures[1:]) else ""
 
 
 def _sentence(table: ValueTable) -> str:

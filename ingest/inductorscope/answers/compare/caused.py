@@ -50,15 +50,15 @@ def cause_lines(
         return []
     more_ms = found.judged.b_ms - found.judged.a_ms
     page = urls.compare(*runs)
-    same = [one for one in found.causes if found.same_code and one.change == SAME_CODE]
+    same = [cause for cause in found.causes if found.same_code and cause.change == SAME_CODE]
     parts: list[tuple[Share, str, str]] = []
-    for one in found.causes:
-        if one.a or one.b:
-            if one not in same:
-                parts.append((one.share, _words(one, notes or {}), _address(one, runs)))
+    for cause in found.causes:
+        if cause.a or cause.b:
+            if cause not in same:
+                parts.append((cause.share, _words(cause, notes or {}), _address(cause, runs)))
         else:
-            text = f"{one.name} ({events})" if events else one.name
-            parts.append((one.share, text, f"{page}#compiling"))
+            text = f"{cause.name} ({events})" if events else cause.name
+            parts.append((cause.share, text, f"{page}#compiling"))
             events = ""  # of the largest part of the step's time outside kernels
     if found.same_code:
         address = _address(same[0], runs) if len(same) == 1 else f"{page}#kernels"
@@ -79,8 +79,8 @@ def cause_lines(
 def in_short(lines: Sequence[CauseLine]) -> str:
     """Returns the first lines, the sum of others, and what is not explained."""
     *causes, rest = lines
-    parts = [one.words for one in causes[:SHOWN]]
-    if left := sum(one.share.share for one in causes[SHOWN:]):
+    parts = [cause.words for cause in causes[:SHOWN]]
+    if left := sum(cause.share.share for cause in causes[SHOWN:]):
         parts.append(f"{percent(left)}: {plural(len(causes) - SHOWN, 'other line')}")
     return "; ".join([*parts, f"{percent(rest.share.share)} {rest.text}"])
 
@@ -93,21 +93,21 @@ def _words(cause: Cause, notes: Notes) -> str:
     text = f"`{kernels[0].kernel}`{more}, {cause.change}{split}"
     text = "; ".join([text, *_reasons(cause, notes)])
     if cause.swapped:
-        both = [percent(one.share) for one in (cause.swapped.in_a, cause.swapped.in_b)]
+        both = [percent(side.share) for side in (cause.swapped.in_a, cause.swapped.in_b)]
         text += f"; B's kernel adds {both[0]} to A, A's takes {both[1]} from B"
     return text
 
 
 def _reasons(cause: Cause, notes: Notes) -> Sequence[str]:
-    known = (notes.get((one.graph, one.kernel), ()) for one in cause.a or cause.b)
+    known = (notes.get((kernel.graph, kernel.kernel), ()) for kernel in cause.a or cause.b)
     return next(filter(None, known), ())
 
 
 def _same_code(found: Measurement, same: Sequence[Cause], notes: Notes) -> str:
     answer = _direction(found)
-    judged = [one for one in same if one.judged and one.judged.answer == answer]
-    reasons = dict.fromkeys(why for one in judged for why in _reasons(one, notes))
-    names = ", ".join(f"`{(one.a or one.b)[0].kernel}`" for one in judged[:SHOWN])
+    judged = [cause for cause in same if cause.judged and cause.judged.answer == answer]
+    reasons = dict.fromkeys(why for cause in judged for why in _reasons(cause, notes))
+    names = ", ".join(f"`{(cause.a or cause.b)[0].kernel}`" for cause in judged[:SHOWN])
     words = f"{plural(len(judged or same), 'kernel')} {answer if judged else 'with other times'}"
     words += f" at the same code{f' ({names})' if names else ''}{_clocks(found)}"
     return "; ".join([words, *reasons])
@@ -132,8 +132,8 @@ def _address(cause: Cause, runs: tuple[str, str]) -> str:
     """Returns the page with both kernels side by side, or of a single kernel; for library kernels,
     of the graph."""
     sides = list(zip(runs, (cause.a, cause.b), strict=True))
-    own = [(run, [one for one in side if one.kind != EXTERN][:1]) for run, side in sides]
-    known = [(run, one) for run, first in own for one in first]
+    own = [(run, [kernel for kernel in side if kernel.kind != EXTERN][:1]) for run, side in sides]
+    known = [(run, kernel) for run, first in own for kernel in first]
     if len(known) == 2:
         return urls.beside(*(f"{run}/{one.graph}/kernel/{one.kernel}" for run, one in known))
     if known:

@@ -120,7 +120,7 @@ def history(
 ) -> History:
     """Returns the history. `kernel`: `RUN/GRAPH/KERNEL`; without a name or tag, it is looked for in
     runs of the same name. Raises NotHere for an unknown figure or kernel."""
-    titles = {known: one.title for known, one in FIGURES.items()}
+    titles = {known: known_figure.title for known, known_figure in FIGURES.items()}
     if figure and figure not in FIGURES:
         raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(FIGURES)}.")
     title, unit = "Timed step, compiled", FIGURES["compiled_ms"].unit
@@ -171,7 +171,7 @@ def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
         return None
     times, ids = list(values.values()), list(values)
     edges = [0, *change_points(times), len(times)]
-    ends = [bisect_right(edges, ids.index(one.id)) for one in (before, after)]
+    ends = [bisect_right(edges, ids.index(end.id)) for end in (before, after)]
     a, b = (times[edges[end - 1] : edges[end]] for end in ends)
     return Levels(len(times), len(a), len(b), median(a), median(b), ends[0] == ends[1])
 
@@ -206,8 +206,8 @@ def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
         select(last.c.name, last.c.value).where(last.c.place <= TREND).order_by(last.c.place.desc())
     )
     values: dict[str, list[float]] = {name: [] for name in counts}
-    for name, one in rows:
-        values[name].append(float(one))
+    for name, row in rows:
+        values[name].append(float(row))
     names = [
         Named(
             name, runs, values[name], median(values[name][:-1]) if values[name][1:] else None,

@@ -15,7 +15,7 @@ MOST_NAMES = 4
 
 def compared(page: ComparePage) -> Iterator[str]:
     """Yields the lines of a comparison, without a title."""
-    a, b = (f"{code(one.name)} ({one.id})" for one in (page.a, page.b))
+    a, b = (f"{code(side.name)} ({side.id})" for side in (page.a, page.b))
     yield f"**A** {a} → **B** {b}"
     yield ""
     yield from (f"- **{prose(sentence.label)}**: {prose(sentence.text)}" for sentence in page.said)
@@ -50,10 +50,10 @@ def compared(page: ComparePage) -> Iterator[str]:
             map(_machine, page.machine),
         )
         nodes = (
-            (code(row.b.kernel), ", ".join(map(code, each.nodes[:MOST_NAMES])) or "none",
-             str(each.a), str(each.b), _kinds(each.more))
+            (code(row.b.kernel), ", ".join(map(code, node.nodes[:MOST_NAMES])) or "none",
+             str(node.a), str(node.b), _kinds(node.more))
             for row in page.machine
-            for each in row.nodes[:MOST_NODES]
+            for node in row.nodes[:MOST_NODES]
         )  # fmt: skip
         yield ""
         yield from table(("instructions of", "FX nodes", "A", "B", "B has"), nodes)
@@ -79,7 +79,7 @@ def _more(us: float | None) -> str:
 
 
 def _names(kernels: list[KernelCalls]) -> str:
-    return "<br>".join(f"{code(one.kernel)} ×{one.calls}" for one in kernels) or DASH
+    return "<br>".join(f"{code(kernel.kernel)} ×{kernel.calls}" for kernel in kernels) or DASH
 
 
 def _known(row: GroupRow) -> str:

@@ -93,7 +93,7 @@ def _time(page: Difference, measured: MeasuredShown, levels: Levels | None) -> I
         parts = [f"{signed_microseconds(bar.more_us)} {bar.title}" for bar in shown]
         text = f"{'; '.join(parts)}."
         if any(bar.part == "idle" for bar in shown) and step.a.step_us and step.b.step_us:
-            shares = [percent(one.idle_us / one.step_us) for one in (step.a, step.b)]
+            shares = [percent(side.idle_us / side.step_us) for side in (step.a, step.b)]
             text += f" {shares[0]} of A's step and {shares[1]} of B's are idle."
         yield Said("fact", "where", text, "time")
 

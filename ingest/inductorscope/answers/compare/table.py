@@ -53,10 +53,10 @@ def runs_compared(session: Session, ids: Sequence[str]) -> RunsCompared:
     found = {
         run.id: run for run in session.scalars(select(Run).options(*OF_ROWS).where(Run.id.in_(ids)))
     }
-    missing = [one for one in ids if one not in found]
+    missing = [run for run in ids if run not in found]
     if missing:
         raise no_run(missing[0])
-    runs = [found[one] for one in dict.fromkeys(ids)]
+    runs = [found[run] for run in dict.fromkeys(ids)]
     rows = [run_row(run) for run in runs]
     columns = [figure.column for figure in FIGURES.values()]
     known = {

@@ -172,7 +172,7 @@ class _Kernels:
 
 def _why(letter: str, kernels: _Kernels, side: Sequence[KernelCalls]) -> Iterator[str]:
     """Returns the rule that keeps the kernels of a side from being fused."""
-    names = {one.kernel for one in side}
+    names = {kernel.kernel for kernel in side}
     for pair in kernels.facts.apart if kernels.facts else ():
         both = {pair.one.kernel, pair.other.kernel}
         if pair.blockers[0].rule != "unknown" and both <= names and len(both) == 2:

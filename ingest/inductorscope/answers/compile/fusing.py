@@ -175,7 +175,7 @@ def fusing_page(
         unfused=with_lines(run_story, shown[:SHOWN]),
         unfused_count=len(shown),
         ir=all(known.ir for known in facts.values()),
-        rules=[RuleCount(each, RULES[each], counts[each]) for each in RULES if counts[each]],
+        rules=[RuleCount(name, RULES[name], counts[name]) for name in RULES if counts[name]],
         notes=notes,
         answers=[answer.text for answer in ask(story.spoken, a, b)],
         names=list(names)[:2000],

@@ -116,19 +116,19 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
             else compare_items(items[reference], items[read], texts.same, most=MOST_DIFFERENCES)
         )
         pair = _Pair(story, first, log.rank, reference, read)
-        mine = [_row_of(pair, each, texts) for each in result.differences]
+        mine = [_row_of(pair, differing, texts) for differing in result.differences]
         mine.sort(key=_importance)
         rows.append(_rank(story, number, log, mine))
         differences += mine
     differences.sort(key=_importance)
     start = differences[0] if differences else None
-    shown = next((each for each in differences if each.one and each.other), None)
+    shown = next((row for row in differences if row.one and row.other), None)
     difference, why = None, ""
     if shown is not None and shown.one is not None and shown.other is not None:
         difference, why = compared(session, shown.one, shown.other, without_noise=True)
     by_compile: dict[tuple[int | None, str | None], str] = {}
-    for each in differences:
-        by_compile.setdefault((each.rank, each.compile_id), each.text)
+    for row in differences:
+        by_compile.setdefault((row.rank, row.compile_id), row.text)
     return view(
         RanksPage,
         run_story.page,
@@ -294,6 +294,6 @@ def _rank(story: Story, number: int, log: LogFacts, differences: list[Difference
         sum(compile_.recompile for compile_ in mine),
         sum(compile_.hits for compile_ in mine),
         sum(compile_.outcome == "failed" for compile_ in mine),
-        dict(Counter(each.area for each in differences)),
+        dict(Counter(difference.area for difference in differences)),
         differences[0].text if differences else "",
     )

@@ -68,7 +68,7 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
     rows = []
     for history in histories(run_story.story_or_empty, only_recompiled=False):
         steps = [step.compile for step in history.steps]
-        known = [(each.id or "", trees[each.number]) for each in steps if each.number in trees]
+        known = [(step.id or "", trees[step.number]) for step in steps if step.number in trees]
         cost, missing = None, ""
         if len(known) < len(steps):
             missing = "the log has no guards of some of its compiles"
@@ -84,7 +84,7 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
             (
                 steps[0].number,
                 FunctionForecast(
-                    history.function, history.file, history.line, [each.id or "" for each in steps],
+                    history.function, history.file, history.line, [step.id or "" for step in steps],
                     missing, cost,
                 ),
             )

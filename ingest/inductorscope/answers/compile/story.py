@@ -105,15 +105,15 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
     story = run_story.story_or_empty
     says = torch_report(session, run_id)
     places, changed = break_places(story), histories(story)
-    failed = [each for each in story.failures if not each.restarted]
-    hits = sum(each.outcome == "hit" for each in story.caches)
-    asked = sum(each.outcome in {"hit", "miss", "bypass"} for each in story.caches)
+    failed = [failure for failure in story.failures if not failure.restarted]
+    hits = sum(cache.outcome == "hit" for cache in story.caches)
+    asked = sum(cache.outcome in {"hit", "miss", "bypass"} for cache in story.caches)
     return view(
         CompilePage,
         run_story.page,
         reading=run_story.run.state == "reading",
         has_log=has_log(session, run_id),
-        said=[sentence_row(run_story, each) for each in overview(story)],
+        said=[sentence_row(run_story, sentence) for sentence in overview(story)],
         compiles=len(story.compiles),
         graphs=graph_count(story),
         functions=len({(each.file, each.function) for each in story.compiles if each.function}),
@@ -135,7 +135,7 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
         restarts=restart_rows(run_story, [each for each in story.failures if each.restarted]),
         caches=cache_groups(run_story, story.caches),
         symbols=len(story.symbols),
-        exported=any(each.outcome == "exported" for each in story.compiles),
+        exported=any(compile_.outcome == "exported" for compile_ in story.compiles),
         beyond=story.beyond,
         unread=story.unread,
         explained=explained(run_story, says),

@@ -126,7 +126,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return "".join(each if each.isalnum() or each == "_" else " " for each in text).split()
+    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
 
 
 def _made(

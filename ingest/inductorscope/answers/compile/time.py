@@ -128,7 +128,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         for log in story.logs
         if log.start_us is not None and log.end_us is not None
     ]
-    sources = {each.seconds_from for each in story.compiles if each.seconds_from}
+    sources = {compile_.seconds_from for compile_ in story.compiles if compile_.seconds_from}
     return view(
         CompileTimePage,
         run_story.page,

@@ -88,7 +88,7 @@ def tuned_page(session: Session, run_id: str, q: str = "") -> TunedPage:
 
 
 def _mentions(row: TunedRow, words: list[str]) -> bool:
-    kernels = [one.kernel for one in row.chosen]
+    kernels = [choice.kernel for choice in row.chosen]
     text = " ".join([row.op, row.shapes, *kernels, *(one.name for one in row.candidates)]).lower()
     return all(word in text for word in words)
 
@@ -148,17 +148,17 @@ def _chosen(
     """Returns the kernels of the fastest candidate that any kernel runs."""
     sizes = sizes_of(shapes.split(","))
     possible = [
-        (graph, one)
+        (graph, kernel)
         for graph, (compile_id, of_graph) in calls.items()
         if ref is None or compile_id in (None, ref.id)
-        for one in of_graph
-        if one.sizes == sizes
+        for kernel in of_graph
+        if kernel.sizes == sizes
     ]
     for choice in choices:
         handles: dict[tuple[str, str], list[int]] = {}
-        for graph, one in possible:
-            if one.runs(choice.name, choice.what):
-                handles.setdefault((graph, one.kernel), []).append(one.handle)
+        for graph, kernel in possible:
+            if kernel.runs(choice.name, choice.what):
+                handles.setdefault((graph, kernel.kernel), []).append(kernel.handle)
         if handles:
             return [
                 ChosenRow(choice.name, graph, kernel, min(each), len(each))

@@ -213,7 +213,7 @@ class _Nodes:
 
     def _side(self, call: Call, name: str = "") -> SideRow:
         others = self.of_call.get((call.kernel, call.handle), [])
-        near = [self.nodes[each] for each in (name, *others) if each in self.nodes]
+        near = [self.nodes[member] for member in (name, *others) if member in self.nodes]
         node = next((each for each in near if each.stack_line), None)
         return SideRow(
             call.kernel, call.handle, name, None if node is None else node.stack_file,

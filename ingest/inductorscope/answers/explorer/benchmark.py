@@ -103,7 +103,7 @@ def case_check(session: Session, run: str, slug: str, kernel: str, handle: int) 
     reasons: dict[str, list[str]] = defaultdict(list)
     for buffer, reason in case.not_compared.items():
         reasons[reason].append(buffer)
-    compared = [each.buffer for each in case.subgraph.compared if each.node]
+    compared = [buffer.buffer for buffer in case.subgraph.compared if buffer.node]
     return CaseCheck(file, compared, reasons, "")
 
 

@@ -157,7 +157,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
     ]
     # A fault of the machine comes first: it is often what makes the others.
     shown.sort(key=lambda each: each.fault != "machine")
-    shown = [replace(each, number=number) for number, each in enumerate(shown, 1)]
+    shown = [replace(row, number=number) for number, row in enumerate(shown, 1)]
     over = skipped_problems(run_story.story_or_empty)
     for guard, failure in over[: MOST_FAILURES - len(shown)]:
         shown.append(
@@ -217,12 +217,12 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
         message = str(error.get("message") or "")
         trace, kind = str(error.get("trace") or ""), str(error.get("kind") or "")
         failures.append(_Failure(message, trace, kind, eager=_eager_outcome(run_story.run)))
-    failed = [each for each in run_story.story_or_empty.failures if not each.restarted]
+    failed = [other for other in run_story.story_or_empty.failures if not other.restarted]
     for row in failure_rows(run_story, failed[: 4 * MOST_FAILURES]):
         at = (row.file, row.line or 0, row.function) if row.file else None
         trace = _record(session, row.record) or row.trace
         failure = _Failure(row.message, trace, row.kind, row.compile, row.record, at)
-        same = next((each for each in failures if _same(each, failure)), None)
+        same = next((other for other in failures if _same(other, failure)), None)
         if same is None:
             failures.append(failure)
         else:

@@ -113,14 +113,14 @@ def values_page(
             .order_by(Artifact.path)
         )
     ]  # fmt: skip
-    texts = [each for each in sources if not each.path.endswith(".pt")]
-    chosen = next((each for each in texts if source in (None, each.artifact)), None)
+    texts = [file for file in sources if not file.path.endswith(".pt")]
+    chosen = next((text for text in texts if source in (None, text.artifact)), None)
     table, cut = (ValueTable(), False) if chosen is None else _table(session, chosen)
     rows = analysis.shown(table.rows, kernel, only)
     return ValuesPage(
         run=RunName(run.id, run.name), captured=run.origin == "capture", sources=texts,
         source=chosen.artifact if chosen else None,
-        saved=[each for each in sources if each.path.endswith(".pt")], sentence=table.sentence,
+        saved=[file for file in sources if file.path.endswith(".pt")], sentence=table.sentence,
         launches=table.launches, kernels=table.kernels, names_only=table.names_only,
         mean_as_dtype=table.mean_as_dtype, cut=cut, kernel=kernel, only=only, first=first,
         shown=ROWS, total=len(rows), rows=[_row(row) for row in rows[first : first + ROWS]],

@@ -128,7 +128,7 @@ class _Side(msgspec.Struct, frozen=True):
 def _differing(one: _Side, other: _Side) -> str:
     """Returns the stage with machine code if it differs, otherwise an empty text."""
     before, after = one.configuration.files, other.configuration.files
-    stage = next((each for each in (SASS, AMDGCN, ASSEMBLY) if each in before), "")
+    stage = next((assembly for assembly in (SASS, AMDGCN, ASSEMBLY) if assembly in before), "")
     if stage not in after or before[stage].digest == after[stage].digest:
         return ""
     return stage if one.code(stage) != other.code(stage) else ""
@@ -145,8 +145,8 @@ def _difference(one: _Side, other: _Side, stage: str, names: Names) -> MachineDi
         sides = MachineTaken(*one.called), MachineTaken(*other.called)
         return MachineDifference(*sides, stage, missing=str(error))
     more: Counter[str] = Counter()
-    for each in nodes:
-        more.update(each.more)
+    for node in nodes:
+        more.update(node.more)
     nodes.sort(key=lambda each: (-abs(each.b - each.a), -sum(map(abs, each.more.values()))))
     return MachineDifference(one.taken(before), other.taken(after), stage, _ordered(more), nodes)
 

@@ -165,7 +165,7 @@ def _assembly(
         lines = {own[number] for number in loop.lines} - {0}
         loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
     by_line = _by_line(reading, code, left_out)
-    slow = [each.lines for each in loops if each.scalar and each.lines]
+    slow = [loop.lines for loop in loops if loop.scalar and loop.lines]
     _offer(by_line, lambda each: any(first <= each.line <= last for first, last in slow))
     return KernelAssembly(
         *located.instructions(),
@@ -199,7 +199,7 @@ def _machine(
     known: list[Configuration],
     left_out: Collection[int],
 ) -> KernelMachine:
-    rows = [configuration_figures(session, each) for each in known]
+    rows = [configuration_figures(session, configuration) for configuration in known]
     stage = AMDGCN if AMDGCN in known[0].files else SASS
     if stage not in known[0].files:
         return KernelMachine(rows, missing="Its machine code (.cubin) did not come with the run.")
@@ -231,9 +231,9 @@ def _machine(
 
 def _offer(lines: list[LineFigures], costly: Callable[[LineFigures], bool]) -> None:
     """Offers lines that spill, and other costly ones, for compiling without their operation."""
-    for each in lines:
-        if each.spills or costly(each):
-            each.without = without(each.text)
+    for line in lines:
+        if line.spills or costly(line):
+            line.without = without(line.text)
 
 
 def _own_lines(reading: Reading, code: KernelLines) -> list[int]:

@@ -58,7 +58,7 @@ class Launches:
 
     def in_trace(self, row: TraceKernel) -> Geometry | None:
         """Returns the geometry of a kernel of a trace."""
-        profile = next(each for each in self._profiles if each.id == row.profile_id)
+        profile = next(candidate for candidate in self._profiles if candidate.id == row.profile_id)
         shape = self._shapes_of(profile).get(row.position)
         return None if shape is None else _usual([(row, shape)], profile.facts.device or Device())
 

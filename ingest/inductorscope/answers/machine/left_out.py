@@ -63,7 +63,7 @@ def resources_of(cache: Path, key: str) -> Taken:
     if not key:
         code, spills = read_library(content, digest)
         loops = [figures for _, figures in loops_of(code)]
-        scalar = sum(each.scalar for each in loops)
+        scalar = sum(loop.scalar for loop in loops)
         count, _ = code.instructions()
         return Taken(count, sum(spills), loops=len(loops), scalar=scalar)
     ptx = file.with_suffix(OF_KERNELS[PTX])

@@ -121,7 +121,7 @@ def read_stage(session: Session, configuration: Configuration, stage: str) -> Re
         cubin = read_blob(session, file.digest) or b""
         located, live, spills = read_code(cubin, file.digest, text)
         note = "" if live else "nvdisasm cannot tell which registers are live in this kernel."
-        inlined = next((each for each in (LLIR, PTX) if each in configuration.files), None)
+        inlined = next((ir for ir in (LLIR, PTX) if ir in configuration.files), None)
         if inlined is not None:
             text = _text(session, configuration.files[inlined])
             completed(located, callers_of(READERS[inlined](text).places))
@@ -180,7 +180,7 @@ class KernelLines(msgspec.Struct, frozen=True):
     def nodes_of(self, line: int) -> set[str]:
         """Returns the nodes of a line, or of the lines that it serves."""
         return self.nodes.get(line) or set().union(
-            *(self.nodes.get(each, ()) for each in self.serves.get(line, ()))
+            *(self.nodes.get(number, ()) for number in self.serves.get(line, ()))
         )
 
 
@@ -209,7 +209,7 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     body = next((at for at, line in enumerate(lines) if line.startswith("def ")), 0) + 1
     served = serving(lines[body:], {line - first - body for line in nodes if line >= first + body})
     base = first + body
-    serves = {base + line: [base + each for each in lines] for line, lines in served.items()}
+    serves = {base + line: [base + number for number in lines] for line, lines in served.items()}
     return KernelLines(first, lines, nodes, serves)
 
 
@@ -240,8 +240,8 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
         *code.charged(located, known[0].source),
         reading.live,
         [number for number, spilled in enumerate(reading.spills) if spilled],
-        [sum(each.values()) for each in reasons],
-        {number: _in_words(each) for number, each in enumerate(reasons) if each},
+        [sum(reason.values()) for reason in reasons],
+        {number: _in_words(reason) for number, reason in enumerate(reasons) if reason},
         note.strip(),
     )
 

@@ -92,7 +92,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
         yield from _part(title, _diagnosis(page.diagnosis, links))
     findings = [*map(named, (*page.verdicts, *page.said))]
     findings += [f"**missing** {code(what)}: {code(why)}" for what, why in page.missing.items()]
-    yield from _part("Findings", (f"- {each}" for each in findings))
+    yield from _part("Findings", (f"- {finding}" for finding in findings))
     yield from _part("Graphs", rows(page.graphs, links, only=OF_GRAPHS))
     if len(page.categories) > 1:
         yield from _part("Time by kind of kernel", rows(page.categories, links, only=OF_KINDS))
@@ -137,7 +137,7 @@ def _diagnosis(diagnosis: Diagnosis, links: Links) -> Iterator[str]:
     for at, cause in enumerate((*diagnosis.causes, *diagnosis.more), 1):
         yield from _cause(at, cause, links)
     for judged, label in ((True, "Checked"), (False, "Not checked")):
-        texts = [prose(each.text) for each in diagnosis.cleared if each.judged == judged]
+        texts = [prose(check.text) for check in diagnosis.cleared if check.judged == judged]
         if texts:
             yield f"- {label}: {' '.join(texts)}"
 
@@ -201,7 +201,7 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
         ("Elsewhere", page.elsewhere), ("Benchmarks", page.benchmarks), ("Machine code", compiled),
     ):  # fmt: skip
         yield from _part(title, rows(values, links))
-    without = (f"- {prose(in_words(each))}" for each in page.left_out)
+    without = (f"- {prose(in_words(part))}" for part in page.left_out)
     yield from _part("Operations left out", without)
 
 

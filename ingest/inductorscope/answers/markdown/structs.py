@@ -127,13 +127,13 @@ def _section(field: Field, value: Value, links: Links, marks: str, unit: str) ->
     elif isinstance(value, msgspec.Struct):
         yield from _struct(value, links, f"{marks}#", unit)
     elif isinstance(value, Mapping):
-        yield from (f"- {each}" for each in _pairs(field, value, ": "))
+        yield from (f"- {pair}" for pair in _pairs(field, value, ": "))
     elif all(
-        isinstance(each, msgspec.Struct) and not isinstance(each, SentenceRow) for each in value
+        isinstance(item, msgspec.Struct) and not isinstance(item, SentenceRow) for item in value
     ):
         yield from rows(value, links, unit)
     else:
-        yield from (f"- {_inline(field, each, unit)}" for each in value)
+        yield from (f"- {_inline(field, item, unit)}" for item in value)
 
 
 def _pairs(field: Field, values: Mapping[Any, Value], between: str = " ") -> Iterator[str]:
@@ -155,12 +155,12 @@ def rows(
         yield block("\n".join(lines))
     elif {"changed", "before"} <= names:
         signs = {"gone": "-", "new": "+"}
-        yield block("\n".join(signs.get(each.kind, " ") + each.text for each in values), "diff")
+        yield block("\n".join(signs.get(value.kind, " ") + value.text for value in values), "diff")
     elif only or all(_is_flat(value) for each in values for _, value in fields_of(each)):
         yield from _table(values, columns, links, unit, chosen=bool(only))
     else:
-        for each in values:
-            yield from _item(each, "", unit)
+        for value in values:
+            yield from _item(value, "", unit)
 
 
 def _table(
@@ -170,8 +170,8 @@ def _table(
     all rows share is written above."""
     columns = {
         name: tuple(
-            _inline(field._replace(longest=CELL), part, getattr(each, "unit", None) or unit)
-            for each, part in zip(values, parts, strict=True)
+            _inline(field._replace(longest=CELL), part, getattr(value, "unit", None) or unit)
+            for value, part in zip(values, parts, strict=True)
         )
         for name, field, parts in _columns(values, fields)
         if not all(map(_is_empty, parts))
@@ -204,7 +204,7 @@ def _columns(
     its fields."""
     taken = {field.name for field in fields}
     for field in fields:
-        parts = [getattr(each, field.name) for each in values]
+        parts = [getattr(value, field.name) for value in values]
         kinds = {type(part) for part in parts if part is not None}
         kind: type = kinds.pop() if len(kinds) == 1 else object
         if not issubclass(kind, msgspec.Struct) or issubclass(kind, NAMES) or hasattr(kind, "unit"):
@@ -221,7 +221,7 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
     """Renders a row as an item of a list, with its own rows below it."""
     unit = getattr(row, "unit", None) or unit
     known = _known(row)
-    short = [each for each in known if _is_flat(each[1]) and not _is_long(each[1])]
+    short = [part for part in known if _is_flat(part[1]) and not _is_long(part[1])]
     texts = (f"{label(field.name)} {_inline(field, value, unit)}" for field, value in short)
     yield f"{indent}- {'; '.join(texts)}"
     below = f"{indent}  "
@@ -244,7 +244,7 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
 
 
 def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
-    yield from (f"{indent}{line}" for each in lines for line in each.split("\n"))
+    yield from (f"{indent}{line}" for text in lines for line in text.split("\n"))
 
 
 # --- what kind a value is ---
@@ -282,7 +282,7 @@ def _is_code(values: Sequence[Value]) -> bool:
 
 def _fits_in_line(value: Value) -> bool:
     if isinstance(value, list | tuple):
-        plain = all(isinstance(each, str | int | float) and not _is_long(each) for each in value)
+        plain = all(isinstance(item, str | int | float) and not _is_long(item) for item in value)
         return plain and len(value) <= MOST_IN_LINE and sum(map(len, map(str, value))) <= LONGEST
     return not isinstance(value, Mapping) and not _is_long(value) and (
         not isinstance(value, msgspec.Struct) or isinstance(value, NAMES)
@@ -298,7 +298,7 @@ def _is_flat(value: Value) -> bool:
     if isinstance(value, str):
         return value.count("\n") < FEW_ROWS
     return not isinstance(value, msgspec.Struct) or all(
-        _is_flat(each) for _, each in fields_of(value)
+        _is_flat(part) for _, part in fields_of(value)
     )
 
 
@@ -307,7 +307,7 @@ def _is_small(value: Value) -> bool:
     if not isinstance(value, msgspec.Struct) or isinstance(value, NAMES):
         return True
     known = fields_of(value)
-    return len(known) <= SMALL and not any(isinstance(each, msgspec.Struct) for _, each in known)
+    return len(known) <= SMALL and not any(isinstance(part, msgspec.Struct) for _, part in known)
 
 
 # --- a value within a line ---
@@ -328,7 +328,7 @@ def _inline(field: Field, value: Value, unit: str = "") -> str:
     if isinstance(value, Mapping):
         return "; ".join(_pairs(field, value)) or DASH
     if isinstance(value, list | tuple):
-        return ", ".join(_inline(field, each, unit) for each in value) or DASH
+        return ", ".join(_inline(field, item, unit) for item in value) or DASH
     return named(value, unit)
 
 

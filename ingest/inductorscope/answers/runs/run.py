@@ -141,12 +141,12 @@ def run_page(session: Session, run_id: str) -> RunPage:
         ),
         reading=state if facts.reading else None,
         aligning=state if state.lines is not None else None,
-        verdicts=[each for each in verdicts(facts) if each.label != row.verdict.label],
+        verdicts=[verdict for verdict in verdicts(facts) if verdict.label != row.verdict.label],
         missing=_missing(run),
         diagnosis=diagnosis,
         said=[] if diagnosis is None else _further(story, diagnosis),
         graphs=shown,
-        kernels=[each for each in kernels if each.time_us or each.graph not in repeated],
+        kernels=[kernel for kernel in kernels if kernel.time_us or kernel.graph not in repeated],
         categories=categories(session, run_id) if profile is None else _kinds(profile),
         profile=profile,
         trace_kernels=slowest_of_trace(session, run_id, profile),
@@ -165,7 +165,7 @@ def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow
     """Returns the sentences about everything that is not a cause, without those that a check
     already says."""
     known = {PARTS.get(cause.kind, cause.kind) for cause in (*diagnosis.causes, *diagnosis.more)}
-    cleared = {each.text for each in diagnosis.cleared}
+    cleared = {check.text for check in diagnosis.cleared}
     return [
         each
         for each in story
@@ -177,7 +177,7 @@ def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow
 def _missing(run: Run) -> dict[str, str]:
     """Splits `Kernel times: profiling was switched off.` into what is missing, and why."""
     sentences = run.environment.get("missing") or []
-    pairs = (str(each).partition("\n")[0].partition(": ") for each in sentences)
+    pairs = (str(sentence).partition("\n")[0].partition(": ") for sentence in sentences)
     return {what: why or "not recorded" for what, _, why in pairs}
 
 

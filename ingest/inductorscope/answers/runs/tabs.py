@@ -32,7 +32,7 @@ def run_tabs(session: Session, run_id: str) -> RunTabs:
     if run is None or run.state == READING:
         return RunTabs(reading=run is not None)
     profiles = list(session.scalars(select(Profile.facts).where(Profile.run_id == run_id)))
-    on_device = any(each.breakdown and each.breakdown.on_device for each in profiles)
+    on_device = any(profile.breakdown and profile.breakdown.on_device for profile in profiles)
     story = CompileStory.run_id == run_id, CompileStory.part == STORY, CompileStory.count > 0
     compiles = session.scalar(select(CompileStory.count).where(*story))
     lacks = {
@@ -53,5 +53,5 @@ def run_tabs(session: Session, run_id: str) -> RunTabs:
 def _ranks(run: Run, profiles: list[ProfileFacts]) -> int:
     """Returns the number of ranks in the logs, or in the traces if these have more."""
     logged = {rank for log in run.report.logs for rank in log.ranks}
-    calls = [each.collectives for each in profiles if each.collectives is not None]
-    return max(len(logged), len({each.rank for each in calls}))
+    calls = [profile.collectives for profile in profiles if profile.collectives is not None]
+    return max(len(logged), len({call.rank for call in calls}))

@@ -138,8 +138,8 @@ class CallsOfKernel(msgspec.Struct, frozen=True):
 
 def _shapes(work: CallWork) -> str:
     """Returns `bf16[32,64,56,56] bf16[64,64,1,1]`."""
-    layouts = [each.layout for each in work.bytes.traffic]
-    return " ".join(f"{_short(each.dtype)}[{','.join(each.shape)}]" for each in layouts)
+    layouts = [access.layout for access in work.bytes.traffic]
+    return " ".join(f"{_short(layout.dtype)}[{','.join(layout.shape)}]" for layout in layouts)
 
 
 def _short(dtype: str) -> str:
@@ -164,7 +164,7 @@ def _summed(works: list[CallWork]) -> _Sum:
 
 
 def _unaligned(work: CallWork) -> int:
-    strides = [stride for each in work.bytes.traffic for stride in each.layout.stride]
+    strides = [stride for access in work.bytes.traffic for stride in access.layout.stride]
     lengths = (int(stride) for stride in strides if stride.isdigit() and int(stride) > 1)
     return next((length for length in lengths if length % ALIGNED), 0)
 

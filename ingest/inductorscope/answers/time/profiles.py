@@ -125,9 +125,9 @@ def shown_profile(
 ) -> ProfileShown | None:
     """Returns the profile with the requested label, or the most informative one: compiled first,
     eager last, and of several traces the steady one. Raises NotHere for an unknown label."""
-    broken = [each for each in profiles if each.facts.breakdown is not None]
+    broken = [profile for profile in profiles if profile.facts.breakdown is not None]
     if asked:
-        chosen = next((each for each in broken if each.label == asked), None)
+        chosen = next((profile for profile in broken if profile.label == asked), None)
         if chosen is None:
             raise NotHere(
                 f"Run {run} has no profile {asked} whose events were read.",
@@ -135,24 +135,24 @@ def shown_profile(
                 run,
             )
     else:
-        joined = [each for each in profiles if each.facts.joined_to_code]
-        compiled = [each for each in broken if each.label == "compiled"]
-        others = [each for each in broken if each.label != "eager"]
+        joined = [profile for profile in profiles if profile.facts.joined_to_code]
+        compiled = [profile for profile in broken if profile.label == "compiled"]
+        others = [profile for profile in broken if profile.label != "eager"]
         chosen = next(iter(joined or compiled), None) or steady(others or broken)
     return None if chosen is None else _shown(chosen)
 
 
 def kernel_time_is_of(profiles: Sequence[ProfileTable]) -> str:
     """Returns what the code's times are of: a step, or a call of the graph."""
-    of_code = (each.facts for each in profiles if each.facts.joined_to_code)
+    of_code = (profile.facts for profile in profiles if profile.facts.joined_to_code)
     return "call of the graph" if any(f.steps_from == PER_CALL for f in of_code) else "step"
 
 
 def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:
     """Returns the trace with the median step among those of the first one's rank, preferably one
     without first calls."""
-    alike = [each for each in profiles if each.rank == profiles[0].rank]
-    alike = [each for each in alike if _once(each) < FIRST_CALLS] or alike
+    alike = [profile for profile in profiles if profile.rank == profiles[0].rank]
+    alike = [profile for profile in alike if _once(profile) < FIRST_CALLS] or alike
     alike.sort(key=lambda each: _timeline(each).span_us / (each.steps or 1))
     return alike[(len(alike) - 1) // 2] if alike else None
 

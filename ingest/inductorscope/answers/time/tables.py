@@ -149,7 +149,7 @@ class TimesTable(msgspec.Struct):
 def times_table(session: Session, run_id: str, asked: RowsAsked) -> TimesTable:
     run = run_name(session, run_id)
     profiles = profile_names(session, run_id)
-    profile = next((each for each in profiles if each.id == asked.profile), None)
+    profile = next((known for known in profiles if known.id == asked.profile), None)
     if asked.of in OF_PROFILE and profile is None:
         raise NotHere(
             f"Run {run_id} has no profile {asked.profile}.",

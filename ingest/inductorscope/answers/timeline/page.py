@@ -100,10 +100,10 @@ def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> Timeline
     run = run_of(session, run_id)
     profiles = profile_tables(session, run)
     query = select(Timeline.profile_id, Timeline.facts).where(
-        Timeline.profile_id.in_([each.id for each in profiles])
+        Timeline.profile_id.in_([profile.id for profile in profiles])
     )
     facts = {row.profile_id: row.facts for row in session.execute(query)}
-    with_timeline = [each for each in profiles if each.id in facts]
+    with_timeline = [profile for profile in profiles if profile.id in facts]
     if asked.profile or with_timeline:
         shown = shown_profile(run_id, profiles, asked.profile)
         chosen = next((each for each in with_timeline if shown and each.id == shown.id), None)
@@ -130,7 +130,7 @@ def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> Timeline
             )
     return TimelinePage(
         run=RunName(run.id, run.name),
-        traces=[TraceName(each.label, each.artifact_id) for each in with_timeline],
+        traces=[TraceName(profile.label, profile.artifact_id) for profile in with_timeline],
         profile=chosen.label if chosen else "",
         span_us=span,
         events=laid.facts.events,

@@ -138,7 +138,7 @@ def window(session: Session, laid: Laid, start: float, end: float, width: int) -
 
 def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
     resolutions = laid.facts.resolutions_us
-    level = max(place for place, each in enumerate(resolutions) if each <= resolution)
+    level = max(place for place, of_level in enumerate(resolutions) if of_level <= resolution)
     while (
         level + 1 < len(resolutions) and count_bars(session, laid.profile, level, span) > MOST_READ
     ):

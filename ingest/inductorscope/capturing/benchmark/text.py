@@ -144,19 +144,19 @@ def _layout(layout: Layout) -> str:
 
 def _inputs(operands: list[Operand]) -> str:
     lines = ["def inputs():", "    return {"]
-    for each in operands:
-        below = f", {each.bound}" if each.fill == "integers" else ""
-        device = each.layout.device or "cpu"
+    for operand in operands:
+        below = f", {operand.bound}" if operand.fill == "integers" else ""
+        device = operand.layout.device or "cpu"
         lines.append(
-            f"        {each.name!r}: tensor({_layout(each.layout)}, {device!r}, "
-            f"{each.fill!r}{below}),"
+            f"        {operand.name!r}: tensor({_layout(operand.layout)}, {device!r}, "
+            f"{operand.fill!r}{below}),"
         )
     return "\n".join([*lines, "    }"])
 
 
 def _kernel(case: KernelCase) -> str:
     lines = ["def kernel(given):"]
-    lines += [f"    {each.name} = given[{each.name!r}]" for each in case.operands]
+    lines += [f"    {operand.name} = given[{operand.name!r}]" for operand in case.operands]
     if case.device != "cpu":
         lines.append("    stream0 = get_raw_stream(0)")
     lines.append(f"    {case.call}")
@@ -170,19 +170,19 @@ def _kernel(case: KernelCase) -> str:
 
 
 def _eager(case: KernelCase) -> str:
-    compared = [each for each in case.subgraph.compared if each.node]
+    compared = [buffer for buffer in case.subgraph.compared if buffer.node]
     if not compared:
         return "eager = None"
-    layouts = {each.name: each.layout for each in case.operands}
+    layouts = {operand.name: operand.layout for operand in case.operands}
     lines = ["def eager(given):"]
-    lines += [f"    {each.name} = {_value(each, layouts)}" for each in case.subgraph.inputs]
+    lines += [f"    {tensor.name} = {_value(tensor, layouts)}" for tensor in case.subgraph.inputs]
     for node in case.subgraph.nodes:
         if node.op == "getitem":
             lines.append(f"    {node.name} = {node.arguments[0]}[{node.arguments[1]}]")
         else:
             arguments = node.args_text.replace(" = ", "=")
             lines.append(f"    {node.name} = {node.target}({arguments})")
-    pairs = ", ".join(f"{each.buffer!r}: {each.node}" for each in compared)
+    pairs = ", ".join(f"{buffer.buffer!r}: {buffer.node}" for buffer in compared)
     return "\n".join([*lines, f"    return {{{pairs}}}"])
 
 

@@ -90,8 +90,8 @@ def profiled_steps(events: Iterable[Untyped]) -> list[Step]:
 def _averages(events: Iterable[Untyped]) -> Iterable[Untyped]:
     """Returns the averages of some events, as `key_averages` computes them."""
     averages: dict[tuple[str, str, bool], Untyped] = defaultdict(FunctionEventAvg)
-    for each in events:
-        averages[each.key, _device(each), _is_annotation(each)].add(each)
+    for event in events:
+        averages[event.key, _device(event), _is_annotation(event)].add(event)
     return averages.values()
 
 

@@ -52,7 +52,7 @@ def timed(sides: dict[str, list[tuple[str, int]]], seconds: float) -> dict[str, 
 
 def alike(one: Tensors, other: Tensors) -> bool:
     """Whether tensors have the same layouts, in order."""
-    layouts = [[(each.shape, each.stride(), each.dtype) for each in tensors.values()]
+    layouts = [[(tensor.shape, tensor.stride(), tensor.dtype) for tensor in tensors.values()]
                for tensors in (one, other)]  # fmt: skip
     return layouts[0] == layouts[1]
 

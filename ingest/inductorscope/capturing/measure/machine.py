@@ -78,7 +78,7 @@ class Others:
         self._before = (*_cores(), self._ours())
 
     def _ours(self) -> float:
-        return sum(one.seconds for one in process_group.members(self._leader).values())
+        return sum(member.seconds for member in process_group.members(self._leader).values())
 
     def share(self) -> float:
         """Returns the share of our cores that they used; 0 if it was too short to know."""
@@ -138,7 +138,7 @@ class Watching:
     def _clock(self) -> None:
         if self._gpu is None:
             text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-            mhz = [float(one) for one in _MHZ.findall(text)]
+            mhz = [float(clock) for clock in _MHZ.findall(text)]
             self.seen.mhz += [statistics.fmean(mhz)] if mhz else []
         elif (gpu := gpu_now(self._gpu)) is not None and gpu.used > DISTURBING_SHARE:
             self.seen.mhz.append(gpu.mhz)  # an idle GPU lowers its clock

@@ -67,13 +67,13 @@ def turns(
 def times(done: Sequence[Once], label: str) -> list[float]:
     """Returns a time of each process of an arm: the mean of its steps if steps differ in at least a
     third of all processes, else that of its fastest tenth."""
-    differ = 3 * sum(each.differ for each in done) >= len(done)
-    return [each.mean_ms if differ else each.ms for each in done if each.arm == label]
+    differ = 3 * sum(process.differ for process in done) >= len(done)
+    return [process.mean_ms if differ else process.ms for process in done if process.arm == label]
 
 
 def compare_arms(done: Sequence[Once], first: str, label: str) -> Judged | None:
     """Compares two arms; returns None with fewer than two processes of each."""
-    both = [each for each in done if each.arm in (first, label)]
+    both = [process for process in done if process.arm in (first, label)]
     a, b = times(both, first), times(both, label)
     return judge(a, b) if min(len(a), len(b)) > 1 else None
 

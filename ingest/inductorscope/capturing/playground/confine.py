@@ -46,7 +46,7 @@ def seen(room: Room) -> list[Path]:
     """Returns the folders that torch, Python and compilers need."""
     etc = [f"/etc/{name}" for name in _ETC]
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(os.path.isdir, sys.path)]
-    paths = sorted({Path(each).absolute() for each in (*_SYSTEM, *etc, *python, *room.shown)})
+    paths = sorted({Path(folder).absolute() for folder in (*_SYSTEM, *etc, *python, *room.shown)})
     kept: list[Path] = []
     for path in paths:
         if path.exists() and not any(path.is_relative_to(each) for each in kept if each.is_dir()):

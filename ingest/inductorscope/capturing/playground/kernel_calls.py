@@ -43,7 +43,7 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    words = [None if each is None else each.encode() for each in (source, target, kind)]
+    words = [None if word is None else word.encode() for word in (source, target, kind)]
     result = _libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None)
     _checked(result, f"mounting {target}")
 
@@ -112,6 +112,6 @@ def refuse_calls(*, local_sockets: bool = False) -> None:
         program += [(equal, 0, 1, call), (answer, 0, 0, _DENIED)]
     program += [(equal, 0, 3, _CLONE[machine]), (load, 0, 0, 16)]
     program += [(any_bit, 0, 1, NEW_USER), (answer, 0, 0, _DENIED), (answer, 0, 0, _ALLOWED)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     filters = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
     _checked(_libc.prctl(_SET_SECCOMP, 2, filters, 0, 0), "refusing system calls")

@@ -45,8 +45,8 @@ def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
     facts, folder = known[0]
     if facts.script and facts.script[0].uncalled:
         facts.missing.append(NO_STEPS)
-    facts.script = [steps for each, _ in known for steps in each.script]
-    if failed := next((each for each, _ in known if each.error is not None), None):
+    facts.script = [steps for process, _ in known for steps in process.script]
+    if failed := next((process for process, _ in known if process.error is not None), None):
         facts.state, facts.error = failed.state, failed.error
     if label == COMPILED:
         _lay_out(out, [folder for _, folder in known], facts)

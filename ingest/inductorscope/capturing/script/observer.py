@@ -600,8 +600,8 @@ def _name_of_wrapper(frame: FrameType | None) -> str:
 
 
 def _named(optimizer: Untyped) -> str:
-    parameters = [one for group in optimizer.param_groups for one in group["params"]]
-    numbers = sum(one.numel() for one in parameters)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    numbers = sum(parameter.numel() for parameter in parameters)
     return f"{type(optimizer).__name__} of {len(parameters):,} tensors, {numbers:,} numbers"
 
 

@@ -197,14 +197,14 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
         if now - checked >= CHECK_S:
             watch.check(process.pid, deadline)
             checked = now
-        reports = [one for one in statuses(out) if not one.ended]
+        reports = [status for status in statuses(out) if not status.ended]
         if reports:
             watch.progress(f"{label}: {reports[0].doing}", 0, None, None)
-        measured = [one for one in reports if one.measured]
+        measured = [report for report in reports if report.measured]
         if shown_early or not measured:
             continue
         measured_at = measured_at or now
-        expected = max(one.processes for one in reports)
+        expected = max(report.processes for report in reports)
         if len(measured) >= max(expected, len(reports)) or now - measured_at > OTHERS_S:
             if not running.full:
                 _let_wait(out, process)
@@ -220,7 +220,7 @@ def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
     (out / STOP).touch()
     deadline = time.monotonic() + WAITING_S
     while time.monotonic() < deadline and process.poll() is None:
-        if all(one.waiting or one.ended for one in statuses(out)):
+        if all(status.waiting or status.ended for status in statuses(out)):
             return
         time.sleep(LOOK_S / 10)
 

@@ -83,10 +83,10 @@ class Search:
         while untried and found.gain == 1.0 and not self._over:
             if chosen := self._choose(self._screen(untried)):
                 best = self._join(chosen)
-                rivals = [each for each in chosen if each is not best and each.judged]
+                rivals = [trial for trial in chosen if trial is not best and trial.judged]
                 self._measure(best, others=bool(untried), rival=min(map(_shift, rivals), default=0))
                 left_behind += [*rivals, best]
-        again = [each for each in left_behind[:-1] if _shift(each) < -WORTH_JOINING]
+        again = [trial for trial in left_behind[:-1] if _shift(trial) < -WORTH_JOINING]
         if again and found.gain == 1.0 and not self._over:
             self._measure(min(again, key=_shift), others=False)
         found.stopped = self._stopped() if untried or self.rest <= 0 else ""
@@ -155,7 +155,7 @@ class Search:
             trials = sorted(trials, key=_shift)[: max(len(trials) // 2, FEWEST)]
             self.keep()
         # Of one process each, nothing is known.
-        return [each for each in trials if each.judged is None or _shift(each) < -WORTH_JOINING]
+        return [trial for trial in trials if trial.judged is None or _shift(trial) < -WORTH_JOINING]
 
     def _join(self, trials: list[Trial]) -> Trial:
         """Returns the fastest change, joined with others while that seems faster."""

@@ -49,7 +49,7 @@ def bisect(
     with two_runs(a, b or a, data, quiet=as_json) as opened:
         one, other = opened.pair.a, opened.pair.b
         settings = settings_between(one, other)
-        versions = [Version("Python", each) for each in python or ()]
+        versions = [Version("Python", path) for path in python or ()]
         if revisions:
             versions = revisions_between(one.spec, first, last or "HEAD")
         if b and not settings:

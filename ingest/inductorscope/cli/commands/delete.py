@@ -30,7 +30,7 @@ def delete(
     with closing(JobsClient(settings)) as client:
         freed = client.delete_run(run) if now else None
         trashed = freed is None and client.trash_run(run)
-        own = next((one.own for one in client.trash().runs if one.id == run), 0)
+        own = next((deleted.own for deleted in client.trash().runs if deleted.id == run), 0)
     if trashed:
         size = size_in_bytes(own)
         typer.echo(f"Moved {run} to the trash. Deleting it for good frees {size}.")

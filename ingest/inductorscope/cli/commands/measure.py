@@ -50,8 +50,8 @@ def measure(
     from inductorscope.jobs.work.settings import Version
     from inductorscope.store.runs.measurements import write_measurement
 
-    versions = [Version("Python", one) for one in python or ()]
-    versions += [Version("revision", one) for one in revision or ()]
+    versions = [Version("Python", path) for path in python or ()]
+    versions += [Version("revision", name) for name in revision or ()]
     if bool(b) == bool(versions):
         fail("Name a second run, or versions with --python or --revision.", USAGE)
     job = f"measure-{secrets.token_hex(8)}"

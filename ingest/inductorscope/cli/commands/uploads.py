@@ -29,9 +29,9 @@ def uploads(
     with closing(JobsClient(settings)) as client:
         kept = client.uploads.kept()
         wanted = [upload.id for upload in kept] if drop_all else drop or []
-        for each in wanted:
-            client.uploads.drop(each)
-            typer.echo(f"Dropped {each}.")
+        for upload_id in wanted:
+            client.uploads.drop(upload_id)
+            typer.echo(f"Dropped {upload_id}.")
     if drop_all or drop:
         return
     if as_json:

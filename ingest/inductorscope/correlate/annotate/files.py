@@ -101,7 +101,7 @@ def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> Nodes
             nodes = {(kernel.name, number): computed}
             links = nodes_of_lines(FxGraph(graph), code, lines, nodes, [call])
             rest = links.get((kernel.name, number), [])
-            rank = max((each.cost for each in rest), default=100.0) - 0.001 * len(rest)
+            rank = max((candidate.cost for candidate in rest), default=100.0) - 0.001 * len(rest)
             if best is None or rank < best[0] - 1e-9:
                 best = (rank, links)
         if best is not None:

@@ -18,13 +18,13 @@ def may_be_placed(memory: Memory, value: FxValue) -> bool:
     """Whether a piece of a concatenation may hold the value: whether one that takes it, or is it,
     is still to come."""
     joining = _all_joining(memory, value) + [value] * (value.op == "cat")
-    return any(each.name not in memory.used for each in joining)
+    return any(part.name not in memory.used for part in joining)
 
 
 def next_joining(memory: Memory, value: FxValue) -> FxValue | None:
     """The next concatenation that takes the value."""
     joining = _all_joining(memory, value)
-    waiting = [each for each in joining if each.name not in memory.used]
+    waiting = [part for part in joining if part.name not in memory.used]
     return min(waiting or joining, key=lambda each: each.order, default=None)
 
 
@@ -33,8 +33,8 @@ def _all_joining(memory: Memory, value: FxValue) -> list[FxValue]:
     computed with it."""
     joining: list[FxValue] = []
     queue = [value]
-    for each in queue:
-        for user in memory.users(each):
+    for node in queue:
+        for user in memory.users(node):
             if len(queue) > _MOST_VALUES:
                 break
             if user.op == "cat":

@@ -53,8 +53,8 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
             _statement(stripped, list(range(number, end + 1)), scope, block, indices)
         number = end + 1
     blocks.append(block)
-    for each in blocks:
-        each.numbered.sort(key=lambda statement: statement.number)
+    for index in blocks:
+        index.numbered.sort(key=lambda statement: statement.number)
     return blocks, indices
 
 

@@ -65,7 +65,7 @@ def _recorded(own: _Run, became: _Run, post_to_pre: dict[str, list[str]]) -> _Ma
     for node in became:
         before = [named[name] for name in post_to_pre.get(node.name, ()) if name in named]
         if before:
-            matches[node.name] = [(each, Confidence.exact) for each in before]
+            matches[node.name] = [(node_before, Confidence.exact) for node_before in before]
     return matches
 
 
@@ -143,7 +143,7 @@ def _taking(
         taking: dict[int, FxTextNode] = {}
         for name in node.inputs:
             sources = made_of.get(name) or [t for t in takers.get(name, ()) if id(t) in on_line]
-            taking.update((id(each), each) for each in sources)
+            taking.update((id(source), source) for source in sources)
             if name in parts.known:
                 parts.join(node.name, name)
         parts.known.add(node.name)
@@ -153,7 +153,7 @@ def _taking(
                 made_of[node.name] = direct[node.name]
     of_part: dict[str, dict[int, FxTextNode]] = defaultdict(dict)
     for name, matches in direct.items():
-        of_part[parts.of(name)].update((id(each), each) for each in matches)
+        of_part[parts.of(name)].update((id(origin), origin) for origin in matches)
     return {
         node.name: (direct.get(node.name, []), list(of_part[parts.of(node.name)].values()))
         for node in nodes
@@ -210,7 +210,7 @@ def _narrowed(candidates: _Run, node: FxTextNode) -> list[tuple[FxTextNode, Conf
         return [(likely[0], Confidence.inferred)]
     if len(likely) > MOST_CANDIDATES:
         return []
-    return [(each, Confidence.kernel) for each in likely]
+    return [(origin, Confidence.kernel) for origin in likely]
 
 
 def _plain(op: str) -> str:

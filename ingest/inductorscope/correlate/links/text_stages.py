@@ -40,7 +40,7 @@ def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, 
             own.append((line, entity))
         else:
             last = min(node.last_line, line + MOST_LINES_OF_A_NODE)
-            own += [(each, entity) for each in range(line, last + 1)]
+            own += [(number, entity) for number in range(line, last + 1)]
         if node.comment_line:
             own.append((node.comment_line, entity))
         file = node.stack_file

@@ -84,7 +84,7 @@ class FxGraph:
             if value.placeholder or value.op in RANDOM or value.name in written:
                 continue
             inputs = [self.values[name] for name in value.inputs if name in self.values]
-            value.constant = value.constant or all(each.constant for each in inputs)
+            value.constant = value.constant or all(source.constant for source in inputs)
 
     def _add(self, order: int, node: FxTextNode) -> None:
         op, arguments, inputs = node.op, node.arguments, list(node.inputs)

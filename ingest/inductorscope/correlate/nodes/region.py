@@ -77,7 +77,7 @@ class Region:
         """A computed index → its place among those of the memory access that uses it first."""
         self.results = {name: block.result for name, block in body.blocks.items()}
         ranges = split_top(body.var_ranges.strip()[1:-1])
-        self.elements = numel(tuple(each.partition(":")[2].strip() for each in ranges))
+        self.elements = numel(tuple(entry.partition(":")[2].strip() for entry in ranges))
         """The number of times that the loops run."""
         self._read("body", 0)
         for name in body.blocks:  # blocks that are never called
@@ -85,7 +85,7 @@ class Region:
 
     def eager(self) -> bool:
         """Whether it scans, sorts or reduces, which is stored as it is when it is lowered."""
-        return any(each.op in _EAGER for each in self.operations.values())
+        return any(operation.op in _EAGER for operation in self.operations.values())
 
     def _read(self, name: str, depth: int) -> None:
         body = self.node.body
@@ -105,13 +105,13 @@ class Region:
             self.operations[place] = operation
             self.order.append(place)
             below = [self.operations[child] for child in operation.children]
-            operation.size = min(1 + sum(each.size for each in below[:8]), 10**6)
-            operation.reaches = operation.indirect or any(each.reaches for each in below)
+            operation.size = min(1 + sum(source.size for source in below[:8]), 10**6)
+            operation.reaches = operation.indirect or any(source.reaches for source in below)
             reads = op.op in ("load", "load_seed")
             fixed = reads and self.fixed(operation.buffer)
-            operation.loads = (reads and not fixed) or any(each.loads for each in below)
+            operation.loads = (reads and not fixed) or any(source.loads for source in below)
             indirect = operation.indirect and (fixed or op.op == "index_expr")
-            operation.looks_up = indirect or any(each.looks_up for each in below)
+            operation.looks_up = indirect or any(source.looks_up for source in below)
             if op.op in ("store", "store_reduction"):
                 self.stores.append(operation)
 

@@ -72,13 +72,13 @@ class Unifier:
         if operation.op != "set_indirect" or value is None:
             return None
         children = (self.region.operations[child] for child in operation.children)
-        read = {held[0] for each in children if (held := self.body.held(each.buffer)) is not None}
+        read = {held[0] for child in children if (held := self.body.held(child.buffer)) is not None}
         for name in value.inputs:
             root = self.graph.root(name)
             maker = self.graph.values.get(root[0])
             if maker is None or not maker.op.endswith("_offsets_to_indices"):
                 continue
-            if read.intersection(self.graph.root(each)[0] for each in maker.inputs):
+            if read.intersection(self.graph.root(source)[0] for source in maker.inputs):
                 return maker.name
         return None
 

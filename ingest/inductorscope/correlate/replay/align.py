@@ -28,7 +28,7 @@ def replay(state: ReplayState, node: IrTextNode) -> float:
     if body is None:
         return 0.0
     state.node, state.body = node.name, body
-    state.mutations = {each.name: each.mutations for each in node.buffers if each.mutations}
+    state.mutations = {buffer.name: buffer.mutations for buffer in node.buffers if buffer.mutations}
     reduced = [] if state.cpp else _reduced(body)
     if reduced and reduced == state.reduced:  # only another result of it is written
         for op in body.blocks["body"].ops:

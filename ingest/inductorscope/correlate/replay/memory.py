@@ -130,7 +130,7 @@ def _widened(state: ReplayState, last: int, op: IrOp) -> int:
     if following.uses != numbered[last].defines or not _WIDENS.search(following.text):
         return last
     block = state.body.blocks[op.block]
-    takers = [each.op for each in block.ops if _takes(each.arguments, op.name)]
+    takers = [taker.op for taker in block.ops if _takes(taker.arguments, op.name)]
     takers += ["result"] * _takes([block.result], op.name)
     return last if all(taker in ("to_dtype", "to_dtype_bitcast") for taker in takers) else last + 1
 

@@ -89,7 +89,7 @@ def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozen
 
 def _written(node: IrTextNode, members: dict[str, IrTextNode]) -> set[str]:
     inner = [members[name] for name in node.members if name in members]
-    buffers = [buffer for each in [node, *inner] for buffer in each.buffers]
+    buffers = [buffer for scheduled in [node, *inner] for buffer in scheduled.buffers]
     return {name for buffer in buffers for name in (buffer.name, *buffer.mutations)}
 
 

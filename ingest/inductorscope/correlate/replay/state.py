@@ -155,8 +155,8 @@ class ReplayState(msgspec.Struct, eq=False):
         self.result.cost += cost
 
     def remember(self, key: tuple[object, ...], value: Value) -> Value:
-        for each in {key, self.key_under_mask(key)}:
-            self.cse[each] = value
+        for known in {key, self.key_under_mask(key)}:
+            self.cse[known] = value
         return value
 
     def key_under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:

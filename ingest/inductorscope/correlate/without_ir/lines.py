@@ -32,9 +32,9 @@ def add_lines(
         call = f"call:{kernel}:{handle}"
         if call in recorded:
             continue
-        for each in lines:
-            sure = each.cost <= sure_below(each)
+        for line in lines:
+            sure = line.cost <= sure_below(line)
             surest = Confidence.inferred if sure else Confidence.kernel
-            collector.add("code", each.line, f"fx:{each.node}", surest, call=call)
+            collector.add("code", line.line, f"fx:{line.node}", surest, call=call)
             if operations:
-                collector.add("code", each.line, f"op:text.{each.op}", surest, call=call)
+                collector.add("code", line.line, f"op:text.{line.op}", surest, call=call)

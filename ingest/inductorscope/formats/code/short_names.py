@@ -82,7 +82,7 @@ def _operations(joined: str) -> list[str]:
     while at < len(joined) and (match := OPERATION.match(joined, at)):
         found.append(NOISE.sub("", match[1] or match[2]) + match[3])
         at = match.end()
-    computing = [each for each in found if each.removesuffix(BACKWARD) not in VIEWS]
+    computing = [name for name in found if name.removesuffix(BACKWARD) not in VIEWS]
     # The backward of an operation also contains nodes of its forward.
-    alone = [each for each in computing or found if f"{each}{BACKWARD}" not in found]
+    alone = [name for name in computing or found if f"{name}{BACKWARD}" not in found]
     return sorted(dict.fromkeys(alone), key=lambda each: each.removesuffix(BACKWARD) in MINOR)

@@ -82,7 +82,7 @@ class CompilerOutput(msgspec.Struct):
     """Number of diagnostics not kept."""
 
     def errors(self) -> list[Diagnostic]:
-        return [each for each in self.diagnostics if each.is_error]
+        return [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
 
 
 def read_compiler_output(text: str) -> CompilerOutput:

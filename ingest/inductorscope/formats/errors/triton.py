@@ -86,8 +86,8 @@ def _compilation(lines: list[str]) -> TritonError | None:
         elif error is not None and reading:
             if _CARET.match(line):
                 reading = False
-                rest = (each.strip() for each in lines[number + 1 : number + 6])
-                error.message = next((each for each in rest if each), "")[:1000]
+                rest = (text.strip() for text in lines[number + 1 : number + 6])
+                error.message = next((text for text in rest if text), "")[:1000]
                 if _ENDS.match(error.message):
                     error.message = ""
             elif len(error.excerpt) < MOST_LINES:

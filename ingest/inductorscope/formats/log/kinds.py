@@ -109,7 +109,7 @@ class Kind:
     @property
     def appears(self) -> str:
         """Every place that shows it."""
-        stages = [each.title for each in STAGES if self.text and each.role == self.text.role]
+        stages = [stage.title for stage in STAGES if self.text and stage.role == self.text.role]
         explorer = "; Explorer: " + ", ".join(f"*{title}*" for title in stages) if stages else ""
         compared = ", compared with the graph before" if self.passes else ""
         return f"{self.shown}{compared}{explorer}"
@@ -395,6 +395,6 @@ def meaning(kind: str) -> str | None:
         return _KINDS[kind].meaning if kind in _KINDS else None
     name = kind.removeprefix(f"{ARTIFACT}:")
     known = _ARTIFACTS.get(name)
-    ends = (each for each in ENDINGS if name.endswith(each.name))
+    ends = (ending for ending in ENDINGS if name.endswith(ending.name))
     entry = known or next(ends, None)
     return None if entry is None else entry.meaning

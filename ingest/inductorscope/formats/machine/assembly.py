@@ -102,12 +102,12 @@ def _laid_out(functions: list[_Function], places: Places) -> Assembly:
             result.operands[-1] = operands
         result.loops += [
             Loop(
-                position[each.first],
-                [position[at] for at in each.lines],
-                each.depth,
-                each.innermost,
+                position[loop.first],
+                [position[at] for at in loop.lines],
+                loop.depth,
+                loop.innermost,
             )
-            for each in function.loops
+            for loop in function.loops
         ]
     result.counted = [bool(operation) for operation in result.operations]
     return result

@@ -76,7 +76,7 @@ def read_report(data: bytes, kernels: frozenset[str] | None = None) -> NcuReport
                 if number in counts and isinstance(value, int):
                     counts[number] = value
                 elif number == _STRINGS:
-                    names += [_text(each) for at, each in _fields(value) if at == _STRING]
+                    names += [_text(field) for at, field in _fields(value) if at == _STRING]
             payload, rest = rest[: counts[_PAYLOAD]], rest[counts[_PAYLOAD] :]
             for number in range(counts[_SOURCES] + counts[_RESULTS]):
                 if not payload:

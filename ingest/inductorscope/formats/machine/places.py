@@ -88,7 +88,7 @@ def completed(located: Located, callers: dict[tuple[str, int], set[Frames]]) -> 
     located.places = [
         frames
         if len(frames) != 1 or frames[0] not in callers
-        else (frames[0], *sorted({each for more in callers[frames[0]] for each in more[1:]}))
+        else (frames[0], *sorted({frame for more in callers[frames[0]] for frame in more[1:]}))
         for frames in located.places
     ]
 

@@ -149,12 +149,12 @@ class ColumnReader:
             if group_number == OTHER:
                 external = np.full(len(events), -1, np.int64)
             else:
-                ids = [each.external_id for each in arguments]
+                ids = [argument.external_id for argument in arguments]
                 if None in ids:
-                    ids = [_external_id(each) for each in arguments]
+                    ids = [_external_id(argument) for argument in arguments]
                 external = _ids(ids)
             if group_number <= RUNTIME:
-                correlation = _ids([each.correlation for each in arguments])
+                correlation = _ids([argument.correlation for argument in arguments])
             else:
                 correlation = np.full(len(events), -1, np.int64)
         except (TypeError, ValueError, OverflowError, AttributeError):
@@ -169,7 +169,7 @@ class ColumnReader:
         else:
             kinds = [kind] * len(events)
         if group_number == DEVICE:
-            shapes = [self._shape_of(each) for each in arguments]
+            shapes = [self._shape_of(argument) for argument in arguments]
         else:
             shapes = [NOWHERE] * len(events)
         columns = (

@@ -147,7 +147,7 @@ def launch(
     needs = database.get_queue_partitions
     # The engine has no setting for which partitions a worker takes, so its list is narrowed.
     setattr(  # noqa: B010  # mypy refuses to assign a method
-        database, "get_queue_partitions", lambda name: [each for each in needs(name) if meets(each)]
+        database, "get_queue_partitions", lambda name: [need for need in needs(name) if meets(need)]
     )
     for queue in queues:
         threading.Thread(

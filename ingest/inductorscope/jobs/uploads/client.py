@@ -90,8 +90,8 @@ class UploadsClient:
                     project_id=place,
                 )
             )
-        for each in leaving:
-            self.files.remove(each)
+        for file in leaving:
+            self.files.remove(file)
         self.files.create(upload_id)
         return self.get(upload_id)
 

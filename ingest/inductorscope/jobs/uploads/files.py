@@ -76,7 +76,7 @@ class Uploads:
 
     def ids(self) -> set[str]:
         """Returns the ids of uploads that have a folder."""
-        return {each.name for each in self.folder.iterdir()} if self.folder.is_dir() else set()
+        return {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
 
     def create(self, upload_id: str) -> None:
         with storage():

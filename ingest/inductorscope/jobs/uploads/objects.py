@@ -46,7 +46,7 @@ class UploadObjects(Uploads):
 
     def ids(self) -> set[str]:
         # Not by common prefixes: some stores keep empty folders.
-        return {str(each["path"]).split("/")[1] for each in self._list(ROOT)}
+        return {str(found["path"]).split("/")[1] for found in self._list(ROOT)}
 
     def create(self, upload_id: str) -> None:
         with reaching():
@@ -61,7 +61,7 @@ class UploadObjects(Uploads):
         return True
 
     def touched(self, upload_id: str) -> float:
-        times = [each["last_modified"].timestamp() for each in self._list(_path(upload_id))]
+        times = [found["last_modified"].timestamp() for found in self._list(_path(upload_id))]
         return max(times, default=0.0)
 
     def received(self, upload_id: str, count: int) -> list[int]:
@@ -91,7 +91,7 @@ class UploadObjects(Uploads):
 
     def remove(self, upload_id: str) -> None:
         self._delete([_path(upload_id, MARK)])
-        while left := [each["path"] for each in self._list(_path(upload_id))]:
+        while left := [found["path"] for found in self._list(_path(upload_id))]:
             self._delete(left)
 
     def end(self, upload_id: str, index: int) -> int:
@@ -124,7 +124,7 @@ class UploadObjects(Uploads):
 
     def _list(self, prefix: str) -> list[Any]:
         with reaching():
-            return [each for some in obstore.list(self._store, f"{prefix}/") for each in some]
+            return [item for some in obstore.list(self._store, f"{prefix}/") for item in some]
 
     def _delete(self, paths: list[str]) -> None:
         with reaching(), suppress(FileNotFoundError):  # another process may remove it too

@@ -76,7 +76,7 @@ class ByTime:
         return turns(arms, self.once, budget, self.progress, lambda _: None, answered)
 
     def _like(self, done: Sequence[Once], arm: Arm) -> tuple[Like, Share | None]:
-        a, b, own = (times(done, each.label) for each in (*self.ends, arm))
+        a, b, own = (times(done, end.label) for end in (*self.ends, arm))
         if len(own) < LOOKS[0]:
             return "", None
         share = share_of((a, b), (a, own))
@@ -147,7 +147,7 @@ def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Kee
             needed.append(rest[high - 1])
             rest = rest[: high - 1]
             if _like_b(a, needed, judge, search, keep):
-                return replace(search, found=[one.name for one in needed], complete=True)
+                return replace(search, found=[setting.name for setting in needed], complete=True)
     except (CaptureFailed, SpecError) as failed:
         return replace(search, why_not=str(failed))
     return replace(search, why_not="All settings of B together do not make A like B.")
@@ -155,10 +155,10 @@ def search_settings(a: Arm, settings: Sequence[Setting], judge: Judge, keep: Kee
 
 def _like_b(a: Arm, settings: Sequence[Setting], judge: Judge, search: Search, keep: Keep) -> bool:
     """Returns whether the program is like B. Raises CaptureFailed also if that is unclear."""
-    name = ", ".join(one.name for one in settings)
+    name = ", ".join(setting.name for setting in settings)
     arm = a
-    for one in settings:
-        arm = one.given(arm)
+    for setting in settings:
+        arm = setting.given(arm)
     tried = judge(replace(arm, label=f"Try {len(search.tries) + 1}"), name)
     search.tries.append(tried)
     keep(search)

@@ -102,13 +102,13 @@ def measure_pair(
             found = _with_alone(found, alone)
             keep(found)
             left = asked.seconds - (time.monotonic() - began)
-            each = statistics.median(one.seconds for one in done)
+            each = statistics.median(process.seconds for process in done)
             most = int(left / each / LOOKS[0] - 2) // 2
             found = _with_swaps(pair, found, alone, runner, min(most, MOST_SWAPPED), progress)
             keep(found)
         except CaptureFailed as failed:
             found.notes.append(str(failed))
-    alone_make = [one.share.share for one in found.flipped if one.share]
+    alone_make = [flip.share.share for flip in found.flipped if flip.share]
     if len(every) > 1 and max(alone_make, default=0.0) < WHOLE:
 
         def kept(search: Search) -> None:
@@ -122,16 +122,16 @@ def measure_pair(
 def _measured(pair: Pair, done: Sequence[Once], began: float) -> Measurement:
     sides, notes = [], list(pair.notes)
     for arm in (pair.a, pair.b):
-        own = [each for each in done if each.arm == arm.label]
-        clocks = [each.clock_mhz for each in own if each.clock_mhz is not None]
-        versions = sorted({each.torch for each in own})
+        own = [process for process in done if process.arm == arm.label]
+        clocks = [process.clock_mhz for process in own if process.clock_mhz is not None]
+        versions = sorted({process.torch for process in own})
         clock = statistics.median(clocks) if clocks else None
         sides.append(Side(times(done, arm.label), clock, ", ".join(versions)))
-    counts = Counter(why for each in done for why in each.disturbed)
+    counts = Counter(why for process in done for why in process.disturbed)
     return Measurement(
         sides, compare_arms(done, pair.a.label, pair.b.label), notes=notes,
         disturbed=[why for why, _ in counts.most_common(5)],
-        disturbed_processes=sum(bool(each.disturbed) for each in done),
+        disturbed_processes=sum(bool(process.disturbed) for process in done),
         seconds=time.monotonic() - began,
     )  # fmt: skip
 
@@ -140,8 +140,8 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
     groups: dict[str, tuple[Cause, Times]] = {}
     for name, group in pair.groups.items():
         a, b = (
-            [sum(each.step.kernels.get(kernel, 0.0) for kernel in kernels) / 1000
-             for each in done if each.arm == arm.label]
+            [sum(process.step.kernels.get(kernel, 0.0) for kernel in kernels) / 1000
+             for process in done if process.arm == arm.label]
             for arm, kernels in ((pair.a, group.a), (pair.b, group.b))
         )  # fmt: skip
         changes = Counter(row.change for row in group.rows if row.change != SAME_CODE)
@@ -150,8 +150,8 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
         is_known = any(a) and any(b) if group.a and group.b else any(a) or any(b)
         if is_known:
             cause = Cause(
-                name, _kernels(one for row in group.rows for one in row.a),
-                _kernels(one for row in group.rows for one in row.b), change, 0.0, 0.0, None,
+                name, _kernels(kernel for row in group.rows for kernel in row.a),
+                _kernels(kernel for row in group.rows for kernel in row.b), change, 0.0, 0.0, None,
                 NOTHING, why_not_alone=group.why_not_alone, why_not_swapped=group.why_not_swapped,
             )  # fmt: skip
             groups[name] = cause, (a, b)
@@ -169,8 +169,8 @@ def _around(
 ) -> Iterator[tuple[str, tuple[Cause, Times]]]:
     """Yields the time that a step spends outside of the known kernels, by part."""
     sides = [
-        [_outside(each, sum(one[side][number] for one in known))
-         for number, each in enumerate(each for each in done if each.arm == arm.label)]
+        [_outside(each, sum(work[side][number] for work in known))
+         for number, each in enumerate(process for process in done if process.arm == arm.label)]
         for side, arm in enumerate((pair.a, pair.b))
     ]  # fmt: skip
     for name in dict.fromkeys(name for side in sides for own in side for name in own):
@@ -189,7 +189,7 @@ def _outside(once: Once, known_ms: float) -> dict[str, float]:
 
 
 def _with_alone(found: Measurement, alone: dict[str, Alone]) -> Measurement:
-    judged = judge_all({name: (each.a, each.b) for name, each in alone.items() if each.a})
+    judged = judge_all({name: (pair.a, pair.b) for name, pair in alone.items() if pair.a})
     causes = [
         replace(cause, alone=judged.get(cause.name), why_not_alone=alone[cause.name].error)
         if cause.name in alone
@@ -252,12 +252,12 @@ def _flipped(
     a, b = times(done, "A"), times(done, "B")
     judged = judge_all({arm.label: (a, times(done, arm.label)) for arm, _ in flips})
     shown = [
-        Flipped(one.name, one.a, one.b, judged[arm.label],
+        Flipped(flip.name, flip.a, flip.b, judged[arm.label],
                 share_of((a, b), (a, times(done, arm.label))) if differ else None)
-        for arm, one in flips
+        for arm, flip in flips
     ]  # fmt: skip
     return sorted(shown, key=lambda one: -abs(one.judged.shift))
 
 
 def _kernels(calls: Iterable[KernelCalls]) -> list[Kernel]:
-    return [Kernel(one.graph, one.kernel, one.handle, one.kind, one.calls) for one in calls]
+    return [Kernel(call.graph, call.kernel, call.handle, call.kind, call.calls) for call in calls]

@@ -53,21 +53,21 @@ def _check(a: KernelCase, b: KernelCase) -> None:
         raise NoSwap("One kernel is C++, the other is not.")
     if _roles(a) != _roles(b):
         raise NoSwap("The wrappers pass other buffers to the two kernels.")
-    for one, other in zip(a.operands, b.operands, strict=True):
-        if one.layout != other.layout:
-            both = f"`{one.name}` of one kernel and `{other.name}` of the other"
+    for operand, other in zip(a.operands, b.operands, strict=True):
+        if operand.layout != other.layout:
+            both = f"`{operand.name}` of one kernel and `{other.name}` of the other"
             raise NoSwap(f"{both} differ in shape, strides or type.")
     if _call(a) != _call(b):
         raise NoSwap("The wrappers call the two kernels with other numbers.")
 
 
 def _roles(case: KernelCase) -> list[list[str]]:
-    return [[name.rstrip("0123456789") for name in each.pointers] for each in case.operands]
+    return [[name.rstrip("0123456789") for name in operand.pointers] for operand in case.operands]
 
 
 def _call(case: KernelCase) -> str:
     """The call without names."""
-    places = {each.name: f"#{number}" for number, each in enumerate(case.operands)}
+    places = {operand.name: f"#{number}" for number, operand in enumerate(case.operands)}
     places[case.kernel] = "kernel"
     return re.sub(r"[A-Za-z_]\w*", lambda word: places.get(word[0], word[0]), case.call)
 
@@ -154,9 +154,9 @@ def groups_of(rows: Sequence[GroupRow]) -> dict[str, Group]:
     group."""
     groups: list[Group] = []
     for row in rows:
-        a, b = ({_profiled(one) for one in side} for side in (row.a, row.b))
+        a, b = ({_profiled(kernel) for kernel in side} for side in (row.a, row.b))
         new = Group([row], a, b)
-        for near in [one for one in groups if one.a & new.a or one.b & new.b]:
+        for near in [group for group in groups if group.a & new.a or group.b & new.b]:
             groups.remove(near)
             new = Group(near.rows + new.rows, near.a | new.a, near.b | new.b)
         groups.append(new)
@@ -176,8 +176,8 @@ def _profiled(kernel: KernelCalls) -> str:
 
 def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]) -> None:
     """Adds the test cases of a group's kernels, and what swaps them."""
-    sides = [[one for row in group.rows for one in row.a],
-             [one for row in group.rows for one in row.b]]  # fmt: skip
+    sides = [[kernel for row in group.rows for kernel in row.a],
+             [kernel for row in group.rows for kernel in row.b]]  # fmt: skip
     group.why_not_swapped = SEVERAL
     if not all(sides):
         group.why_not_alone = "Only one run has these kernels."

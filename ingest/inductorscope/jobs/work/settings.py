@@ -44,7 +44,7 @@ class Version:
 def revisions_between(spec: CaptureSpec, first: str, last: str) -> list[Version]:
     """Returns the revisions from the first to the last. Raises SpecError."""
     listed = git(spec, "rev-list", "--reverse", "--end-of-options", f"{first}..{last}").decode()
-    return [Version("revision", each) for each in (first, *listed.split())]
+    return [Version("revision", revision) for revision in (first, *listed.split())]
 
 
 def settings_between(one: Arm, other: Arm) -> list[Setting]:

@@ -208,11 +208,11 @@ def _read_log(file: File, result: CompiledKernels, notes: Notes) -> None:
     """Reads a log of tritonparse. Its texts are stored as if they came from Triton's cache."""
     with file.absolute.open("rb") as stream:
         try:
-            for number, each in enumerate(compilations(open_plain(stream))):
-                if each is None:
+            for number, compilation in enumerate(compilations(open_plain(stream))):
+                if compilation is None:
                     notes.add(file.path, "a compilation that could not be read")
                 else:
-                    _add_logged(f"{file.path}/{number}", each, result)
+                    _add_logged(f"{file.path}/{number}", compilation, result)
         except DamagedError as error:
             notes.add(file.path, f"its end is damaged: {error}")
 

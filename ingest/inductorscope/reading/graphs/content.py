@@ -215,9 +215,9 @@ class _Reading:
         if links is not None:
             self._find_nodes(links)
             nodes = self.fx.get(POST_GRAD, FxText()).nodes
-            takers = {each.name for each in nodes if ".higher_order." in each.target}
+            takers = {node.name for node in nodes if ".higher_order." in node.target}
             calls = [call for call in (self.code or OutputCode()).calls if call.inside]
-            listed = [provenance.kernel_to_post.get((each.kernel, each.handle)) for each in calls]
+            listed = [provenance.kernel_to_post.get((call.kernel, call.handle)) for call in calls]
             if mixed := sum(not takers.isdisjoint(each or ()) for each in listed):
                 links.notes.append(
                     f"Of {plural(mixed, 'call')} in subgraphs, Inductor's record also lists nodes "

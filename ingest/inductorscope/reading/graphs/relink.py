@@ -79,12 +79,12 @@ def relink(
         if found is None:
             return result
         run_id, graphs = found
-        turns.tried.update(set(graphs) - {graph for each in alike for graph in each.graphs})
+        turns.tried.update(set(graphs) - {graph for work in alike for graph in work.graphs})
         done = 0
         failed = result.failed
         progress("Aligning lines", 0, len(graphs), "graphs")
-        tasks = (_task(reading, each) for each in alike)
-        alone = any(each.size >= ALONE for each in alike)
+        tasks = (_task(reading, work) for work in alike)
+        alone = any(work.size >= ALONE for work in alike)
         outcomes = read_all(tasks, min(workers, 1) if alone else workers)
         with closing(outcomes):
             for number, outcome in outcomes:

@@ -81,8 +81,8 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts,
             gatherer.finish(log.strings)
     for path, records in folders.items():
         gatherer = story.log(path, rank_of(path), complete=False)
-        for each in FolderLog(records):
-            gatherer.add(each)
+        for record in FolderLog(records):
+            gatherer.add(record)
         gatherer.finish({})
     whole, chunks = story.finish()
     whole.spoken += spoken.spoken

@@ -66,7 +66,7 @@ def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
                 result.by_key.setdefault(kernel.key, kernel)
             if kernel.name:
                 result.by_name.setdefault(kernel.name, kernel)
-        walls = [one.wall_ms for one in log.profiles if one.wall_ms is not None]
+        walls = [profile.wall_ms for profile in log.profiles if profile.wall_ms is not None]
         if file.graph is not None and walls:
             result.wall_ms.setdefault(file.graph, walls[0])
         result.became[file.path] = _words(log)

@@ -59,10 +59,8 @@ def figures_of_rows(
     kernels.sort(key=lambda kernel: -kernel.total_us)
     for position, kernel in enumerate(kernels):
         kernel.position = position
-    sums = category_sums(
-        [(each.category, each.name, each.calls, each.total_us) for each in kernels]
-    )
-    return TraceFigures(on_device, sum(each.total_us for each in kernels), None, sums), kernels
+    sums = category_sums([(row.category, row.name, row.calls, row.total_us) for row in kernels])
+    return TraceFigures(on_device, sum(row.total_us for row in kernels), None, sums), kernels
 
 
 EAGER, COMPILED = "eager", "compiled"

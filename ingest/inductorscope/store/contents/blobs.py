@@ -40,7 +40,7 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
     objects = objects_of(session)
     if objects is not None:
         contents = (wanted[digest] for digest in fresh)
-        objects.put([(each.digest, each.stored_size, each.stored) for each in contents])
+        objects.put([(blob.digest, blob.stored_size, blob.stored) for blob in contents])
     in_sqlite = session.get_bind().dialect.name == "sqlite"
     for digest in fresh:
         content = wanted[digest]

@@ -107,7 +107,7 @@ class Objects:
 
         with reaching():
             for some in obstore.list(self._store, "contents/", chunk_size=LISTED):
-                yield from (str(each["path"]).rpartition("/")[2] for each in some)
+                yield from (str(found["path"]).rpartition("/")[2] for found in some)
 
 
 def key_of(digest: str) -> str:

@@ -56,9 +56,9 @@ def add_rule(session: Session, rule: Rule) -> None:
     not exist."""
     of_jobs = (rule.most_jobs, rule.most_minutes)
     limits = (rule.days, rule.most_runs, rule.most_bytes, *of_jobs)
-    if not any(each is not None for each in limits):
+    if not any(limit is not None for limit in limits):
         raise AccountError("A rule needs a limit: days, runs, GiB, jobs or minutes.")
-    if (rule.tag or rule.name) and any(each is not None for each in of_jobs):
+    if (rule.tag or rule.name) and any(job is not None for job in of_jobs):
         raise AccountError(
             "Limits of jobs and minutes are for people and projects, not for a tag or a name."
         )

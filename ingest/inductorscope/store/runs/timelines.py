@@ -106,7 +106,7 @@ def _pack(columns: dict[str, npt.NDArray[Any]]) -> bytes:
     zstd = compressor(COMPRESSION)
     plain = (shuffled(column.astype(_KINDS[name])) for name, column in columns.items())
     packed = [zstd.compress(column) for column in plain]
-    return np.array([len(each) for each in packed], "<u4").tobytes() + b"".join(packed)
+    return np.array([len(chunk) for chunk in packed], "<u4").tobytes() + b"".join(packed)
 
 
 def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> list[Column]:
@@ -211,7 +211,7 @@ def read_event(session: Session, profile_id: int, number: int) -> EventRow | Non
     holds = TimelineChunk.first <= number, TimelineChunk.first + TimelineChunk.count > number
     for first, payload in _chunks(session, profile_id, 0, *holds):
         columns = zip(_STORED, _unpack(payload, _STORED, _STORED), strict=True)
-        return EventRow(number, **{name: each[number - first].item() for name, each in columns})
+        return EventRow(number, **{name: column[number - first].item() for name, column in columns})
     return None
 
 

@@ -255,7 +255,7 @@ class _Names:
         """Operators and calls cover most of it, each of them only a part."""
         columns = self._events.columns
         if gap.lane not in self._covers:
-            both = (covered_by(each, gap.lane) for each in (columns.ops, columns.calls))
+            both = (covered_by(events, gap.lane) for events in (columns.ops, columns.calls))
             self._covers[gap.lane] = joined(*both)
         edges = np.array([gap.begin]), np.array([gap.end])
         half = (gap.end - gap.begin) / 2

@@ -18,24 +18,24 @@ def written_attention(evidence: Evidence) -> Cause | None:
     if page is None or page.peaks is None or not step or not evidence.on_device:
         return None
     softmax = [
-        each
-        for each in evidence.kernels
-        if each.category in FUSED and SOFTMAX.intersection(fused_ops(each.name, SOFTMAX))
+        kernel
+        for kernel in evidence.kernels
+        if kernel.category in FUSED and SOFTMAX.intersection(fused_ops(kernel.name, SOFTMAX))
     ]
-    graphs = {each.graph for each in softmax}
+    graphs = {kernel.graph for kernel in softmax}
     products = [
-        each
-        for each in evidence.kernels
-        if each.graph in graphs and each.name.endswith(".bmm") and each.calls > 1
+        kernel
+        for kernel in evidence.kernels
+        if kernel.graph in graphs and kernel.name.endswith(".bmm") and kernel.calls > 1
     ]
     if not products:
         return None
-    names = {(each.graph, each.name) for each in products}
+    names = {(kernel.graph, kernel.name) for kernel in products}
     rows = [row for row in page.kernels if (row.graph, row.name) in names]
     peak = max((page.peaks.matmul.get(row.dtype) or 0.0 for row in rows), default=0.0)
-    us = sum(each.us for each in (*softmax, *products))
+    us = sum(kernel.us for kernel in (*softmax, *products))
     wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
-    if sum(each.us for each in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
+    if sum(kernel.us for kernel in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
         return None
     return Cause(
         "written attention",
@@ -47,7 +47,7 @@ def written_attention(evidence: Evidence) -> Cause | None:
         why="It writes all scores to memory and reads them again; the fused kernel never stores "
         "them.",
         wins_us=wins,
-        kernels={each.id: each.us for each in (*softmax, *products)},
+        kernels={kernel.id: kernel.us for kernel in (*softmax, *products)},
     )
 
 
@@ -83,7 +83,7 @@ def same_mask(evidence: Evidence) -> Cause | None:
     step, masks = evidence.step_us, list[FxNodeDraft]()
     for _, nodes, names in graphs_of_dynamo(evidence) if evidence.on_device else ():
         masks += [node for node, _ in masked(nodes, names)]
-    kernels = {each.id: each.us for each in evidence.kernels if each.group == ATTENTION}
+    kernels = {kernel.id: kernel.us for kernel in evidence.kernels if kernel.group == ATTENTION}
     us = sum(kernels.values())
     if not step or not masks or us < STANDS_OUT * step:
         return None

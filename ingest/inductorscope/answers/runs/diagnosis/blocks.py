@@ -23,19 +23,19 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
     story = evidence.story.story
     if story is None:
         return None
-    compiles = {each.id: each for each in story.compiles if each.id is not None}
+    compiles = {compile_.id: compile_ for compile_ in story.compiles if compile_.id is not None}
     best: list[Compile] = []
     for group in instances(evidence.session, evidence.id, evidence.graphs):
         ids = dict.fromkeys((row.compile_id or "").strip("[]") for row in group)
-        own = [compiles[each] for each in ids if each in compiles]
-        anew = [each for each in own if each.misses or not each.hits]
+        own = [compiles[name] for name in ids if name in compiles]
+        anew = [compile_ for compile_ in own if compile_.misses or not compile_.hits]
         if len(anew) >= FEWEST and _seconds(anew) > _seconds(best):
             best = anew
     if not best:
         return None
     whole = max((log.seconds or 0.0 for log in story.logs), default=0.0)
     # The first one has to be compiled in any case, and may have paid for what all need.
-    saved = _seconds(best) - max(_seconds([each]) for each in best)
+    saved = _seconds(best) - max(_seconds([compile_]) for compile_ in best)
     first = best[0]
     took = f"The compiles take {seconds(_seconds(best))}"
     took += f", {percent(_seconds(best) / whole)} of the compile time" if whole else ""
@@ -47,7 +47,7 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
         "model that calls it, so that all its calls share one compile.",
         urls.compile_story(evidence.id),
         why=f"{took}: all but the slowest would be saved."
-        + (same if all(each.recompile for each in best[1:]) else ""),
+        + (same if all(compile_.recompile for compile_ in best[1:]) else ""),
         wins_us=1e6 * saved,
         share=saved / whole if whole else None,
         of="compile time",
@@ -57,27 +57,27 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
 
 
 def _seconds(compiles: list[Compile]) -> float:
-    return sum(each.took_s for each in compiles)
+    return sum(compile_.took_s for compile_ in compiles)
 
 
 def one_by_one(evidence: Evidence) -> Cause | None:
     """One line calls several compiled functions, between which nothing fuses."""
     story, step = evidence.story.story, evidence.step_us
-    if story is None or not step or any(each.breaks for each in story.compiles):
+    if story is None or not step or any(compile_.breaks for compile_ in story.compiles):
         return None
     callers: dict[tuple[str, int], dict[tuple[str, int], Compile]] = defaultdict(dict)
-    for each in story.compiles:
-        if len(each.stack) > 1 and each.file and each.first_line:
-            frame = story.frames[each.stack[-2]]
-            callers[frame.file, frame.line][each.file, each.first_line] = each
+    for compile_ in story.compiles:
+        if len(compile_.stack) > 1 and compile_.file and compile_.first_line:
+            frame = story.frames[compile_.stack[-2]]
+            callers[frame.file, frame.line][compile_.file, compile_.first_line] = compile_
     place, called = max(callers.items(), key=lambda item: len(item[1]), default=(("", 0), {}))
-    ids = {each.id for each in called.values()}
+    ids = {compile_.id for compile_ in called.values()}
     graphs = {row.slug for row in evidence.graphs if (row.compile_id or "").strip("[]") in ids}
     fused = (each for each in evidence.kernels if each.category in FUSED and each.graph in graphs)
-    us = sum(each.us for each in fused)
+    us = sum(kernel.us for kernel in fused)
     if len(called) < FEWEST_FUNCTIONS or us < MOSTLY * step:
         return None
-    names = ", ".join(f"`{each.function}`" for each in [*called.values()][:FEWEST])
+    names = ", ".join(f"`{compile_.function}`" for compile_ in [*called.values()][:FEWEST])
     return Cause(
         "one by one",
         f"{plural(len(called), 'function')} are compiled one by one, and one line calls all: their "

@@ -84,8 +84,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 def ranked(found: list[Cause | Cleared]) -> Diagnosis:
-    causes = _once(sorted((each for each in found if isinstance(each, Cause)), key=rank))
-    cleared = [each for each in found if isinstance(each, Cleared)]
+    causes = _once(sorted((finding for finding in found if isinstance(finding, Cause)), key=rank))
+    cleared = [finding for finding in found if isinstance(finding, Cleared)]
     cleared.sort(key=lambda each: not each.judged)
     return Diagnosis(causes[:MOST], causes[MOST:], cleared)
 

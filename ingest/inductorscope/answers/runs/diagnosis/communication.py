@@ -36,8 +36,8 @@ def _late(evidence: Evidence) -> Late | None:
     if found is None or found.lateness.clocks == "unknown" or not found.lateness.ranks:
         return None
     ranks = found.lateness.ranks
-    others = {one.rank: [each for each in ranks if each.rank != one.rank] for one in ranks}
-    waits = {rank: sum(each.waited_us for each in rows) for rank, rows in others.items()}
+    others = {own.rank: [other for other in ranks if other.rank != own.rank] for own in ranks}
+    waits = {rank: sum(row.waited_us for row in rows) for rank, rows in others.items()}
     waiting = max(waits, key=lambda rank: waits[rank])
     if waits.get(evidence.rank or 0, 0.0) >= waits[waiting] / 2:
         waiting = evidence.rank or 0

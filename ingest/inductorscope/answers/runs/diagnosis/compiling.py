@@ -61,7 +61,7 @@ def failure(evidence: Evidence) -> Cause | None:
 def _failed_line(evidence: Evidence, shown: Shown) -> list[CauseLine]:
     chains: list[list[ChainStep]] = []
     for error in shown.errors:
-        chains += [*(each.chain for each in error.suspects), error.chain]
+        chains += [*(suspect.chain for suspect in error.suspects), error.chain]
     chains += [node.chain for node in shown.nodes]
     for chain in chains:
         for step in chain:
@@ -99,10 +99,10 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         why = "Torch cannot go on compiling inside of a loop."
     if share is not None:
         why += f" {percent(share)} of the kernels' time in the profile is not compiled."
-    again = [each for each in histories(story) if _only(each, "stack")]
-    limit = any(each.reached_limit for each in again)
+    again = [history for history in histories(story) if _only(history, "stack")]
+    limit = any(history.reached_limit for history in again)
     if again:
-        count = plural(sum(each.recompiles for each in again), "recompile")
+        count = plural(sum(history.recompiles for history in again), "recompile")
         why += f" Values that are passed on cost {count} of the code after it"
         why += ", which runs uncompiled from torch's limit on." if limit else "."
     fix = mended(evidence, first)
@@ -194,10 +194,10 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None:
         return None
-    own = [each for each in histories(story) if not _only(each, "wrapper")]
-    if own and all(_only(each, "stack") for each in own):
+    own = [history for history in histories(story) if not _only(history, "wrapper")]
+    if own and all(_only(history, "stack") for history in own):
         return None  # the cause on graph breaks says so
-    own = [each for each in own if not _only(each, "stack")]
+    own = [history for history in own if not _only(history, "stack")]
     again = [
         step.compile
         for history in own
@@ -210,8 +210,8 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared(text) if _complete(story) else None
     log, us, whole, note = _slowest_process(story, again)
     first = min((each for each in own if each.log == log), key=lambda each: not each.changes)
-    changes = [each for each in first.changes if each.kind != "wrapper"]
-    number = sum(each.log == log for each in again)
+    changes = [change for change in first.changes if change.kind != "wrapper"]
+    number = sum(history.log == log for history in again)
     fix, wins = remedies(evidence.story, first, changes)
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
     if {change.kind for change in changes} == {"attribute"} and _in_each_step(evidence, first):
@@ -257,22 +257,22 @@ _OWN_VALUES = (
 def _in_each_step(evidence: Evidence, history: History) -> bool:
     """Whether a step calls the function as often as it was compiled."""
     ids = {step.compile.id for step in history.steps}
-    calls = sum(each.calls for each in evidence.regions if each.compile_id in ids)
+    calls = sum(region.calls for region in evidence.regions if region.compile_id in ids)
     return evidence.shown is not None and calls >= max(len(ids), 3) * evidence.shown.by
 
 
 def _only(history: History, kind: str) -> bool:
     """Whether a function was compiled again for changes of one kind alone: `wrapper` means that
     torch compiled others through one of its own, `stack` that a graph break passed on a value."""
-    return bool(history.changes) and all(each.kind == kind for each in history.changes)
+    return bool(history.changes) and all(change.kind == kind for change in history.changes)
 
 
 def _slowest_process(story: Story, compiles: list[Compile]) -> tuple[int, float, float | None, str]:
     """Returns the log in which some compiles take longest, their time in us, the log's compile
     time, and which process it is of; processes compile side by side, so times are not summed."""
     spent: dict[int, float] = {}
-    for each in compiles:
-        spent[each.log] = spent.get(each.log, 0.0) + 1e6 * each.took_s
+    for compile_ in compiles:
+        spent[compile_.log] = spent.get(compile_.log, 0.0) + 1e6 * compile_.took_s
     log = max(spent, key=lambda number: spent[number])
     facts, note = story.logs[log], ""
     if len(spent) > 1:
@@ -286,7 +286,7 @@ def resets(evidence: Evidence) -> Cause | None:
     story, script = evidence.story.story, evidence.script
     if story is None or script is None:
         return None
-    again = [each for each in story.compiles if each.occurrence]
+    again = [compile_ for compile_ in story.compiles if compile_.occurrence]
     anew = evidence.step_us is None and not again  # each step compiles, so none was timed
     if anew:
         names = [(one.file, one.first_line, one.function) for one in story.compiles]
@@ -318,7 +318,7 @@ def no_code(evidence: Evidence) -> Cause | None:
     if story is None or evidence.script is None:
         return None
     traced = [each for each in story.compiles if each.ops and each.outcome != "failed"]
-    if not traced or any(each.outcome != "no code" for each in traced):
+    if not traced or any(compile_.outcome != "no code" for compile_ in traced):
         return None
     return Cause(
         "no code",
@@ -336,12 +336,12 @@ def caches(evidence: Evidence) -> Cause | Cleared | None:
     story = evidence.story.story
     if story is None or not story.caches:
         return None
-    bypassed = [each for each in story.caches if each.outcome == "bypass"]
+    bypassed = [cache for cache in story.caches if cache.outcome == "bypass"]
     if not bypassed:
         return Cleared("No cache is bypassed.")
-    numbers = {each.compile for each in bypassed}
-    _, us, whole, _ = _slowest_process(story, [story.compiles[each] for each in numbers])
-    why = next((each.reason for each in bypassed if each.reason), "")
+    numbers = {bypass.compile for bypass in bypassed}
+    _, us, whole, _ = _slowest_process(story, [story.compiles[number] for number in numbers])
+    why = next((bypass.reason for bypass in bypassed if bypass.reason), "")
     took = f"A start takes {seconds(us / 1e6)} for that." if us else ""
     return Cause(
         "caches",

@@ -48,8 +48,8 @@ def headrooms(evidence: Evidence) -> dict[tuple[str, str], float]:
 def meeting(node: FxNodeDraft, nodes: list[FxNodeDraft]) -> float:
     """Returns how many numbers a node adds to each of its places, on average; 0 if its sizes are
     not fixed."""
-    sizes = {each.name: numbers(each.annotation) or 0 for each in nodes}
-    added = max((sizes[each] for each in node.inputs[1:] if each in sizes), default=0)
+    sizes = {value.name: numbers(value.annotation) or 0 for value in nodes}
+    added = max((sizes[name] for name in node.inputs[1:] if name in sizes), default=0)
     return added / sizes[node.name] if sizes[node.name] else 0.0
 
 
@@ -57,18 +57,18 @@ def atomics(evidence: Evidence) -> Cause | None:
     """Atomic additions to shared places keep kernels far from their roof."""
     step, far = evidence.step_us, headrooms(evidence)
     found = [
-        (each, nodes)
-        for each, nodes in (evidence.computing(ATOMIC, ADDS) if far else ())
-        if (each.graph, each.name) in far
-        and any(meeting(node, evidence.nodes()[each.graph]) >= MEET for node in nodes)
+        (kernel, nodes)
+        for kernel, nodes in (evidence.computing(ATOMIC, ADDS) if far else ())
+        if (kernel.graph, kernel.name) in far
+        and any(meeting(node, evidence.nodes()[kernel.graph]) >= MEET for node in nodes)
     ]
-    wins = sum(min(far[each.graph, each.name], each.us) for each, _ in found)
+    wins = sum(min(far[kernel.graph, kernel.name], kernel.us) for kernel, _ in found)
     if not step or wins < STANDS_OUT * step:
         return None
     return Cause(
         "atomics",
         f"Kernels that add numbers to shared places take "
-        f"{microseconds(sum(each.us for each, _ in found))} of {evidence.step}, "
+        f"{microseconds(sum(kernel.us for kernel, _ in found))} of {evidence.step}, "
         f"{microseconds(wins)} more than memory needs.",
         "If few places are added to, multiply by the one-hot matrix of their indices: "
         "`(index[:, None] == torch.arange(n, device=x.device)).to(x.dtype).t() @ x`. If many, sort "
@@ -78,7 +78,7 @@ def atomics(evidence: Evidence) -> Cause | None:
         "that.",
         wins_us=wins,
         lines=evidence.lines_of(node for _, nodes in found for node in nodes),
-        kernels={each.id: each.us for each, _ in found},
+        kernels={kernel.id: kernel.us for kernel, _ in found},
     )
 
 
@@ -86,8 +86,8 @@ def powers(evidence: Evidence) -> Cause | None:
     """A kernel computes powers by logarithm and exponential."""
     step, far = evidence.step_us, headrooms(evidence)
     found = evidence.computing(POWER, ("pow",)) if far else []
-    found = [(each, nodes) for each, nodes in found if (each.graph, each.name) in far]
-    us = sum(each.us for each, _ in found)
+    found = [(kernel, nodes) for kernel, nodes in found if (kernel.graph, kernel.name) in far]
+    us = sum(kernel.us for kernel, _ in found)
     if not step or us < STANDS_OUT * step:
         return None
     return Cause(
@@ -101,7 +101,7 @@ def powers(evidence: Evidence) -> Cause | None:
         "allows.",
         concerns=HALF * us / step,
         lines=evidence.lines_of(node for _, nodes in found for node in nodes),
-        kernels={each.id: each.us for each, _ in found},
+        kernels={kernel.id: kernel.us for kernel, _ in found},
     )
 
 
@@ -113,13 +113,13 @@ def checkpoints(evidence: Evidence) -> Cause | None:
     lines: dict[CauseLine, None] = {}
     for digest, slug in session.execute(query).all():
         text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
-        own = next((each for each in evidence.graphs if each.slug == slug), None)
+        own = next((graph for graph in evidence.graphs if graph.slug == slug), None)
         if own is None or own.direction != "forward":
             continue
         back = [
-            {node.name for node in evidence.nodes()[each.slug] if node.inputs}
-            for each in evidence.graphs
-            if each.direction == "backward" and each.compile_id == own.compile_id
+            {node.name for node in evidence.nodes()[graph.slug] if node.inputs}
+            for graph in evidence.graphs
+            if graph.direction == "backward" and graph.compile_id == own.compile_id
         ]
         places = [*_checkpointed(text)] if back else []
         for path, number in places:

@@ -69,7 +69,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
             result = with_trial(with_change(result), trials)
         if result is not None:
             found.append(result)
-    return ranked([_finished(each, evidence) for each in found])
+    return ranked([_finished(finding, evidence) for finding in found])
 
 
 def _finished(found: Cause | Cleared, evidence: Evidence) -> Cause | Cleared:

@@ -157,7 +157,7 @@ class Evidence(msgspec.Struct):
             if row.path and row.line
         ]
         spent.sort(key=lambda each: -each[0])
-        own = [each for each in spent if not is_library(each[1].path or "")]
+        own = [place for place in spent if not is_library(place[1].path or "")]
         if own and own[0][0] > OWN * spent[0][0]:
             spent = own
         slugs = {kernel.id: kernel.graph for kernel in self.kernels}
@@ -165,19 +165,19 @@ class Evidence(msgspec.Struct):
         graphs: list[str] = []
         for us, row in spent[:SHOWN_LINES]:
             if us and row.path and row.line:
-                graphs.append(slugs[next(int(each) for each, _ in row.parts if each in kernels)])
+                graphs.append(slugs[next(int(part) for part, _ in row.parts if part in kernels)])
                 href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
-                lines += [replace(each, us=us, href=href) for each in self.line(row.path, row.line)]
+                lines += [replace(line, us=us, href=href) for line in self.line(row.path, row.line)]
         lines = lines if of is None else _within(lines, of)
         return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
 
     def _caller(self, slug: str) -> list[CauseLine]:
         """Returns the line of the user's program that runs a graph of a library's code."""
-        compiled = next(each.compile_id or "" for each in self.graphs if each.slug == slug)
+        compiled = next(graph.compile_id or "" for graph in self.graphs if graph.slug == slug)
         story = self.story.story
-        for each in () if story is None else story.compiles:
-            if story is not None and each.id == compiled.partition("_")[0]:
-                return self.own_line([story.frames[number] for number in each.stack])
+        for compile_ in () if story is None else story.compiles:
+            if story is not None and compile_.id == compiled.partition("_")[0]:
+                return self.own_line([story.frames[number] for number in compile_.stack])
         return []
 
     def computing(
@@ -186,8 +186,8 @@ class Evidence(msgspec.Struct):
         """Returns generated kernels that take 1 % of a step and whose text has `what`, each with
         the FX nodes of `operators` that are linked to it there."""
         graphs = {
-            each.slug: each
-            for each in self.session.scalars(select(Graph).where(Graph.run_id == self.id))
+            graph.slug: graph
+            for graph in self.session.scalars(select(Graph).where(Graph.run_id == self.id))
         }
         found = []
         for kernel in self.kernels:
@@ -199,13 +199,13 @@ class Evidence(msgspec.Struct):
                 continue
             at = [line for line, text in enumerate(code.text, code.first) if what.search(text)]
             names = {name for line in at for name in code.nodes.get(line, ())}
-            nodes = [each for each in self.nodes()[kernel.graph] if each.name in names]
-            nodes = [each for each in nodes if operation(each.target) in operators]
+            nodes = [node for node in self.nodes()[kernel.graph] if node.name in names]
+            nodes = [node for node in nodes if operation(node.target) in operators]
             found += [(kernel, nodes)] if nodes else []
         return found
 
     def lines_of(self, nodes: Iterable[FxNodeDraft]) -> list[CauseLine]:
-        places = dict.fromkeys((each.stack_file, each.stack_line) for each in nodes)
+        places = dict.fromkeys((node.stack_file, node.stack_line) for node in nodes)
         return [line for place in places for line in self.line(*place)][:SAMPLED_LINES]
 
     def own_line(self, stack: Sequence[Frame]) -> list[CauseLine]:
@@ -218,13 +218,13 @@ class Evidence(msgspec.Struct):
         code, or those that do something `again`. If they take longer than `of`, which concerns only
         a part of them, they are named without times."""
         longest = [] if self.script is None else self.script.lines
-        longest = [each for each in longest if not again or each.again == again][:SAMPLED_LINES]
+        longest = [line for line in longest if not again or line.again == again][:SAMPLED_LINES]
         step = self.step_us or 0.0
         lines = [
-            replace(shown, us=each.share * step)
-            for each in longest
-            if each.share >= SAMPLED
-            for shown in self.line(each.path, each.line)
+            replace(shown, us=line.share * step)
+            for line in longest
+            if line.share >= SAMPLED
+            for shown in self.line(line.path, line.line)
         ]
         return _within(lines, of)
 
@@ -241,8 +241,8 @@ class Evidence(msgspec.Struct):
 
 def _within(lines: list[CauseLine], of: float) -> list[CauseLine]:
     """Returns the lines, without times if they take longer than `of`."""
-    longer = sum(each.us or 0.0 for each in lines) > of * ROUNDING
-    return [replace(each, us=None) for each in lines] if longer else lines
+    longer = sum(line.us or 0.0 for line in lines) > of * ROUNDING
+    return [replace(line, us=None) for line in lines] if longer else lines
 
 
 def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
@@ -257,7 +257,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
     kernels = _kernels(session, run.id, 1 if shown is None else shown.by)
     step_us, step = _step(session, run, shown)
     failed = run.failure or any(
-        not each.restarted for each in (story.story.failures if story.story else ())
+        not failure.restarted for failure in (story.story.failures if story.story else ())
     )
     return Evidence(
         session, run, story, shown, script_shown(run), step_us, step, graphs, kernels,
@@ -269,7 +269,7 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
         ),
         failures=failures_page(session, run.id) if failed else None,
         kernel_us=kernel_time(session, run.id),
-        traces=sum(each.facts.breakdown is not None for each in profiles),
+        traces=sum(profile.facts.breakdown is not None for profile in profiles),
     )  # fmt: skip
 
 

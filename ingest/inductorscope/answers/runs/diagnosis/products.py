@@ -87,10 +87,10 @@ def independent_products(nodes: list[FxNodeDraft]) -> list[list[FxNodeDraft]]:
 
 def _depend(group: Collection[str], inputs: dict[str, list[str]]) -> bool:
     """Whether one of the group is computed from another."""
-    seen = [name for each in group for name in inputs[each]]
+    seen = [name for member in group for name in inputs[member]]
     known = set(seen)
     for name in seen:
-        new = [each for each in inputs.get(name, ()) if each not in known]
+        new = [source for source in inputs.get(name, ()) if source not in known]
         known.update(new)
         seen += new
     return not known.isdisjoint(group)
@@ -120,7 +120,7 @@ def chains(nodes: list[FxNodeDraft]) -> list[Chain]:
             first = named.get(name)
             if first is None or not _multiplies(first) or uses[name] > 1:
                 continue
-            left, right = (_sides(named.get(each)) for each in first.inputs)
+            left, right = (_sides(named.get(source)) for source in first.inputs)
             other = _sides(named.get(second.inputs[1 - place]))
             if not left or not right or not other:
                 continue
@@ -187,7 +187,7 @@ def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
     products: list[FxNodeDraft] = []
     needed: dict[str, int] = {}  # the products before each node, as bits
     for node in nodes if masks else ():
-        needed[node.name] = reduce(or_, (needed.get(each, 0) for each in node.inputs), 0)
+        needed[node.name] = reduce(or_, (needed.get(source, 0) for source in node.inputs), 0)
         if operator_family(operation(node.target)) == GEMM:
             needed[node.name] |= 1 << len(products)
             products.append(node)

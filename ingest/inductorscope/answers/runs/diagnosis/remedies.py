@@ -21,20 +21,20 @@ def remedies(
     compiles that it saves; None if that is unknown."""
     compiles = _compiles(run_story, history)
     counted = COUNTED if len(compiles) > 2 else COUNTED[:-1]  # each of two modes needs a compile
-    free = [each.source for each in changes if each.advice and each.kind in counted][:MOST]
-    alone = {each: len(compiles) - len(needed(compiles, [each])) for each in free}
-    keys = any(each.kind == "keys" for each in changes)  # then the length follows from them
+    free = [change.source for change in changes if change.advice and change.kind in counted][:MOST]
+    alone = {source: len(compiles) - len(needed(compiles, [source])) for source in free}
+    keys = any(change.kind == "keys" for change in changes)  # then the length follows from them
     advised = [each for each in changes if each.advice and not (keys and each.kind == "length")]
     advised = sorted(advised, key=lambda each: -alone.get(each.source, 0))[:MOST]
     text = [
-        each.advice
+        change.advice
         if len(advised) == 1
-        else f"{each.named}: {each.advice}"
-        + (f" This alone saves {plural(alone[each.source], 'compile')}." if one else "")
-        for each in advised
-        for one in [alone.get(each.source) if each.kind in COUNTED and len(free) > 1 else 0]
+        else f"{change.named}: {change.advice}"
+        + (f" This alone saves {plural(alone[change.source], 'compile')}." if saved else "")
+        for change in advised
+        for saved in [alone.get(change.source) if change.kind in COUNTED and len(free) > 1 else 0]
     ]
-    if any(each.kind in RARELY for each in advised):
+    if any(change.kind in RARELY for change in advised):
         text.append(RARE)
     if not compiles or not free:
         return " ".join(text), None
@@ -46,10 +46,10 @@ def remedies(
         text.append(f"That saves {saved}.")
     else:
         none = "" if any(alone.values()) else ", and none of them alone"
-        both = " and ".join(each.named for each in changes if each.source in free)
+        both = " and ".join(change.named for change in changes if change.source in free)
         text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
-    return " ".join(text), 1e6 * sum(each.took_s for each in steps)
+    return " ".join(text), 1e6 * sum(step.took_s for step in steps)
 
 
 def _compiles(run_story: RunStory, history: History) -> list[Compiled]:
@@ -64,7 +64,7 @@ def _compiles(run_story: RunStory, history: History) -> list[Compiled]:
             hints.setdefault(symbol.compile, {})[symbol.subject] = symbol.value
     for number, became in story.became.items():
         hints.setdefault(number, {}).update(
-            {each.subject: each.new for each in became if each.new is not None}
+            {failure.subject: failure.new for failure in became if failure.new is not None}
         )
     return [
         Compiled(

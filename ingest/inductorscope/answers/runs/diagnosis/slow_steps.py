@@ -35,7 +35,7 @@ _AGAIN = {
 def done_again(evidence: Evidence) -> Cause | None:
     """Steps do again what a program needs to do once, or seldom."""
     lines, step = evidence.script.lines if evidence.script else [], evidence.step_us
-    shares = {kind: sum(each.share for each in lines if each.again == kind) for kind in _AGAIN}
+    shares = {kind: sum(line.share for line in lines if line.again == kind) for kind in _AGAIN}
     kind = max(shares, key=lambda each: shares[each])
     if not step or shares[kind] < AGAIN_STANDS_OUT or slow_steps(evidence):
         return None
@@ -69,7 +69,7 @@ def slow_steps(evidence: Evidence) -> Cause | None:
     more = sum(slow) - usual * len(slow)
     if len(slow) < FEWEST_SLOW or more < SLOW_STANDS_OUT * sum(times):
         return None
-    if sum(each.share for each in first.lines) < EXPLAINED * more / sum(times):
+    if sum(line.share for line in first.lines) < EXPLAINED * more / sum(times):
         return None
     waits = evidence.timeline.waits if evidence.timeline is not None else []
     loads = any(wait.kind == "loading data" for wait in waits)

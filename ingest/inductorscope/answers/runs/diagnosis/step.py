@@ -91,7 +91,7 @@ def autotune(evidence: Evidence) -> str:
         return AUTOTUNE
     if str((evidence.run.environment.get("config") or {}).get("freezing")) == "True":
         return AUTOTUNE
-    trains = any("backward" in each.slug for each in evidence.graphs)
+    trains = any("backward" in graph.slug for graph in evidence.graphs)
     return "" if trains else FREEZE
 
 
@@ -112,7 +112,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     took = f"{microseconds(group.compiled_us)} compiled, {microseconds(group.eager_us)} eager"
     if not group.eager_us:
         took = f"{microseconds(group.compiled_us)} of {evidence.step}"
-    kernels = [each for each in evidence.kernels if each.group == known]
+    kernels = [kernel for kernel in evidence.kernels if kernel.group == known]
     fix = _ATTENTION if known == ATTENTION else ""
     if known in (GEMM, CONVOLUTION):
         fix = autotune(evidence)
@@ -122,9 +122,9 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         why = "Something disturbed them" if evidence.disturbed else "Eager makes the same calls"
         return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
     differs = evidence.script is not None and bool(evidence.script.differs)
-    lines = evidence.lines({each.id for each in kernels})
+    lines = evidence.lines({kernel.id for kernel in kernels})
     drawing = [] if evidence.on_device else evidence.computing(DRAWN, DRAWS)
-    if sum(each.us for each, _ in drawing if each.group == known) >= more / 2:
+    if sum(kernel.us for kernel, _ in drawing if kernel.group == known) >= more / 2:
         fix = DRAW_OUTSIDE
         lines = evidence.lines_of(node for _, nodes in drawing for node in nodes)
     return Cause(
@@ -135,7 +135,7 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
         wins_us=more,
         known="at most" if differs or not group.eager_us else "estimated",
         lines=lines,
-        kernels={each.id: each.us for each in kernels},
+        kernels={kernel.id: kernel.us for kernel in kernels},
     )
 
 
@@ -147,7 +147,7 @@ def overhead(evidence: Evidence) -> Cause | None:
     if shown is None or line is None or not step or evidence.on_device or (story and story.breaks):
         return None
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
-    wraps = sum(each.calls for each in evidence.kernels) >= MANY_CALLS
+    wraps = sum(kernel.calls for kernel in evidence.kernels) >= MANY_CALLS
     least = SURELY if evidence.disturbed else OVERHEAD_STANDS_OUT
     if us < least * step or (wraps and evidence.disturbed):
         return None
@@ -248,7 +248,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     if page.peaks is None:
         return Cleared("The peaks of this device are unknown: no roofline.", judged=False)
     # No setting of torch makes a library's attention faster: it depends on the call's arguments.
-    groups = {(each.graph, each.name): each.group for each in evidence.kernels}
+    groups = {(kernel.graph, kernel.name): kernel.group for kernel in evidence.kernels}
     usual = {(each.graph, each.name): each.us / (each.mean_us or 1.0) for each in evidence.kernels}
     tunes = bool(autotune(evidence))
     judged = [
@@ -372,12 +372,12 @@ def _only(
         ops = set(fused_ops(kernel.name, wanted)) if kernel.category in FUSED else set()
         if ops.intersection(wanted) and ops.issubset({*wanted, *beside}):
             own.append(kernel)
-    us = sum(each.us for each in own)
+    us = sum(kernel.us for kernel in own)
     if not own:
         return Cleared(f"{what}: no kernel does only that.")
     if us < STANDS_OUT * step:
         return Cleared(f"{what} alone take {microseconds(us)} of {evidence.step}.")
-    calls = plural(round(sum(each.calls for each in own)), "call")
+    calls = plural(round(sum(kernel.calls for kernel in own)), "call")
     return Cause(
         kind,
         f"{what} take {microseconds(us)} of {evidence.step}: {calls} of kernels that do nothing "
@@ -385,14 +385,14 @@ def _only(
         fix,
         own[0].href(evidence.id),
         wins_us=us,
-        kernels={each.id: each.us for each in own},
+        kernels={kernel.id: kernel.us for kernel in own},
     )
 
 
 def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     """Two kernels share memory and are not fused."""
     step = evidence.step_us
-    fused = [each.us for each in evidence.kernels if each.category in FUSED]
+    fused = [kernel.us for kernel in evidence.kernels if kernel.category in FUSED]
     if not step or sum(fused[:2]) < STANDS_OUT * step:  # the most one pair can save
         return None
     notes: list[str] = []
@@ -441,11 +441,11 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     own = [each for each in evidence.kernels if each.group == OTHER and each.category == EXTERN]
     if not step or not evidence.kernels:
         return None
-    us = sum(each.us for each in own)
+    us = sum(kernel.us for kernel in own)
     if us < STANDS_OUT * step:
         took = f"take {microseconds(us)}" if us else "are not in the graphs"
         return Cleared(f"Operators that Inductor leaves to eager {took}.")
-    names = dict.fromkeys(f"`{each.name.removeprefix('torch.ops.')}`" for each in own)
+    names = dict.fromkeys(f"`{kernel.name.removeprefix('torch.ops.')}`" for kernel in own)
     fix = "Nothing fuses with them. Express them by operators that Inductor compiles"
     if on_complex_numbers(evidence):
         fix = (
@@ -461,7 +461,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         * any(".sort." in name for name in names),
         own[0].href(evidence.id),
         wins_us=us,
-        kernels={each.id: each.us for each in own},
+        kernels={kernel.id: kernel.us for kernel in own},
     )
 
 
@@ -480,8 +480,8 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
     slow = in_float64(evidence)  # a cause of its own
     scalar = {(row.graph, row.kernel): row for row in table.rows if not row.vectorised}
     scalar = {key: row for key, row in scalar.items() if key not in slow}
-    own = [each for each in evidence.kernels if (each.graph, each.name) in scalar]
-    us = sum(each.us for each in own)
+    own = [kernel for kernel in evidence.kernels if (kernel.graph, kernel.name) in scalar]
+    us = sum(kernel.us for kernel in own)
     if us >= STANDS_OUT * step and on_complex_numbers(evidence):
         return None  # the cause on what Inductor does not compile says so
     if us < STANDS_OUT * step:
@@ -495,7 +495,7 @@ def scalar_loops(evidence: Evidence) -> Cause | Cleared | None:
         urls.compile_part(evidence.id, "fusing") + "#loops",
         why=f"`{worst.kernel}`: {worst.how}",
         wins_us=us,
-        kernels={each.id: each.us for each in own},
+        kernels={kernel.id: kernel.us for kernel in own},
     )
 
 

@@ -100,7 +100,7 @@ def depending_on(
     inputs = {node.name: node.inputs for node in nodes}
     written = [name for node in nodes if _WRITES.search(node.target) for name in node.inputs[:1]]
     for name in written:  # it may be a view of an argument
-        written += [each for each in inputs.get(name, ()) if each not in written]
+        written += [source for source in inputs.get(name, ()) if source not in written]
     kept = {
         name
         for name, argument in names.items()
@@ -129,7 +129,7 @@ def masked(
         if mask is None or mask.name not in same:
             continue
         truths = [known[name] for name in mask.inputs[:1]] if ".where." in mask.target else [mask]
-        if any(_SQUARE.fullmatch(each.annotation or "") for each in truths):
+        if any(_SQUARE.fullmatch(truth.annotation or "") for truth in truths):
             found.append((node, mask))
     return found
 
@@ -143,7 +143,7 @@ def zeros(evidence: Evidence) -> Cause | None:
     found: dict[tuple[str | None, int | None], str] = {}
     for _, nodes, names in graphs_of_dynamo(evidence) if empty else ():
         for node in nodes:
-            read = [empty[names[each]] for each in node.inputs if names.get(each) in empty]
+            read = [empty[names[source]] for source in node.inputs if names.get(source) in empty]
             if read and operator_family(operation(node.target)) == GEMM:
                 found[node.stack_file, node.stack_line] = read[0]
     products = {kernel.id for kernel in evidence.kernels if kernel.group == GEMM}

@@ -110,7 +110,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         )
     line, shown = evidence.timeline, evidence.shown
     if line is not None and shown is not None and not evidence.on_device:
-        steps, loads = sum(each.us for each in line.optimizers), sum(each.us for each in line.waits)
+        steps = sum(optimizer.us for optimizer in line.optimizers)
+        loads = sum(wait.us for wait in line.waits)
         if (steps + loads) / shown.by >= FUSED * shares.eager:
             return None  # the causes on the optimizer and on loading data say so
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):

@@ -110,8 +110,8 @@ def one_hot_product(nodes: list[FxNodeDraft]) -> FxNodeDraft | None:
             while operand and _operator(operand.target) in _SAME | _CASTS and operand.inputs:
                 operand = known.get(operand.inputs[0])
             if operand and _operator(operand.target) == "eq":
-                compared = [known[each].target for each in operand.inputs if each in known]
-                if any(_operator(each) in _COUNTS for each in compared):
+                compared = [known[source].target for source in operand.inputs if source in known]
+                if any(_operator(target) in _COUNTS for target in compared):
                     return node
     return None
 
@@ -120,21 +120,21 @@ def unread_gradients(evidence: Evidence) -> Cause | None:
     """Gradients are computed that no optimizer reads."""
     step, modules = evidence.step_us, evidence.steps.unread_gradients
     share = sum(modules.values())
-    backward = {each.slug for each in evidence.graphs if each.direction == "backward"}
-    kernels = [each for each in evidence.kernels if each.graph in backward]
-    spent = sum(each.us for each in kernels)
+    backward = {graph.slug for graph in evidence.graphs if graph.direction == "backward"}
+    kernels = [kernel for kernel in evidence.kernels if kernel.graph in backward]
+    spent = sum(kernel.us for kernel in kernels)
     if not step or share * spent < STANDS_OUT * step:
         return None
     name = next(iter(modules))
     return Cause(
         "unread gradients",
-        f"Each step computes gradients of {', '.join(f'`{each}`' for each in modules)} that no "
+        f"Each step computes gradients of {', '.join(f'`{module}`' for module in modules)} that no "
         f"optimizer reads: {percent(share)} of all gradients' numbers.",
         f"`{name}.requires_grad_(False)` computes none of them; where nothing before it needs "
         "gradients, call it under `torch.no_grad()`.",
         why=f"The backward graphs take {microseconds(spent)} of {evidence.step}.",
         concerns=share * spent / step,
-        lines=evidence.lines({each.id for each in kernels}),
+        lines=evidence.lines({kernel.id for kernel in kernels}),
     )
 
 
@@ -154,7 +154,7 @@ def no_backward(evidence: Evidence) -> Cause | None:
         "later.",
         why="Values that backward would read are written to memory and stay allocated.",
         concerns=us / step,
-        lines=evidence.lines({each.id for each in evidence.kernels if each.graph in forward}),
+        lines=evidence.lines({kernel.id for kernel in evidence.kernels if kernel.graph in forward}),
     )
 
 
@@ -171,7 +171,7 @@ def padding(evidence: Evidence) -> Cause | None:
         "Pad each batch to its longest row, or to one of a few sizes, since each size has its own "
         "compile.",
         concerns=shares[name],
-        lines=evidence.lines({each.id for each in evidence.kernels}),
+        lines=evidence.lines({kernel.id for kernel in evidence.kernels}),
     )
 
 

@@ -192,8 +192,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
     if own and own[0].kind == "loading data" and done_again(evidence):
         return None  # it says why
     for wait in own[:1]:
-        alike = [each for each in own if each.kind == wait.kind in TELLING] or [wait]
-        us = sum(each.us for each in alike) / shown.by
+        alike = [other for other in own if other.kind == wait.kind in TELLING] or [wait]
+        us = sum(other.us for other in alike) / shown.by
         few = wait.kind in TELLING or wait.count / shown.by <= FEW
         if few and us >= MOST_OF_IDLE * idle.us and (wait.name or wait.inside):
             return _named_gaps(evidence, alike, min(us, idle.us), idle)
@@ -328,9 +328,9 @@ def beside_operators(evidence: Evidence) -> Cause | None:
 def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) -> Cause:
     """Gaps in which the host did the same are most of the idle time. `waits`: the longest first;
     all are of one kind."""
-    step, wait, count = evidence.step_us or 1.0, waits[0], sum(each.count for each in waits)
+    step, wait, count = evidence.step_us or 1.0, waits[0], sum(other.count for other in waits)
     per = f"{microseconds(us)} of {evidence.step}"
-    names = ", ".join(dict.fromkeys(f"`{each.inside or each.name}`" for each in waits[1:3]))
+    names = ", ".join(dict.fromkeys(f"`{other.inside or other.name}`" for other in waits[1:3]))
     why = f"This is {percent(us / idle.us)} of the time that the device waits."
     why += f" Others are in {names}." if names else ""
     freed = next((each for each in waits if "Free" in each.name), wait)  # why memory is allocated
@@ -475,20 +475,20 @@ def between_kernels(evidence: Evidence) -> Cause | None:
 
 def _records_graphs(evidence: Evidence) -> bool:
     return any(region.replayed for region in evidence.regions) or any(
-        each.replayed or each.recorded or each.warmed for each in _cuda_graphs(evidence)
+        graph.replayed or graph.recorded or graph.warmed for graph in _cuda_graphs(evidence)
     )
 
 
 def _cuda_graphs(evidence: Evidence) -> list[CudaGraphs]:
     """Returns what happened to CUDA graphs in each process of a captured script."""
     processes = evidence.script.processes if evidence.script is not None else ()
-    return [each.cuda_graphs for each in processes if each.cuda_graphs is not None]
+    return [process.cuda_graphs for process in processes if process.cuda_graphs is not None]
 
 
 def _replayed(evidence: Evidence) -> str:
     """Returns what to do if CUDA graphs are on, and fewer are replayed than made."""
     new, functions, recorded, replayed = (
-        sum(getattr(each, what) for each in _cuda_graphs(evidence))
+        sum(getattr(graph, what) for graph in _cuda_graphs(evidence))
         for what in ("warmed", "functions", "recorded", "replayed")
     )
     if replayed >= new + recorded:
@@ -509,7 +509,7 @@ def _replayed(evidence: Evidence) -> str:
 def _skipped(evidence: Evidence) -> str:
     """Returns why torch recorded no CUDA graph."""
     compiles = evidence.story.story.compiles if evidence.story.story else ()
-    skips = [each.cudagraph_skip for each in compiles if each.cudagraph_skip]
+    skips = [compile_.cudagraph_skip for compile_ in compiles if compile_.cudagraph_skip]
     skips += [reason for graphs in _cuda_graphs(evidence) for reason in graphs.skipped]
     return f"{skips[0][:200].rstrip('.')}." if skips else ""
 
@@ -529,11 +529,11 @@ def _slowest_region(evidence: Evidence) -> list[CauseLine]:
     ]
     most = max(waits, key=lambda region: region.graphs_save_us * region.calls, default=None)
     story = evidence.story.story
-    for each in story.compiles if story is not None and most is not None else ():
-        if story is not None and most is not None and each.id == most.compile_id:
-            if is_library(each.file or ""):
-                return evidence.own_line([story.frames[number] for number in each.stack])
-            return evidence.line(each.file, each.first_line, f"def {each.function}(…)")
+    for compile_ in story.compiles if story is not None and most is not None else ():
+        if story is not None and most is not None and compile_.id == most.compile_id:
+            if is_library(compile_.file or ""):
+                return evidence.own_line([story.frames[number] for number in compile_.stack])
+            return evidence.line(compile_.file, compile_.first_line, f"def {compile_.function}(…)")
     return []
 
 

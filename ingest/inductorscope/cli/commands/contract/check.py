@@ -64,7 +64,7 @@ def check(
     from inductorscope.contract.report import as_benchmark, as_junit, as_markdown, as_text
     from inductorscope.store.runs.runs import delete_run
 
-    programs = {one.model: one for one in lock_in(lock).program}
+    programs = {program.model: program for program in lock_in(lock).program}
     wanted = list(programs.values())
     made = [stored_program(settings, run)] if run else []
     for program, _ in made:

@@ -50,7 +50,7 @@ def rules(
     with writing(data) as (session, _):
         if remove is not None:
             session.execute(delete(Rule).where(Rule.id == remove))
-        if any(each is not None for each in given):
+        if any(option is not None for option in given):
             rule = Rule(
                 tag=tag, name=name, project=project, person=person, days=days, most_runs=runs,
                 most_bytes=in_bytes(gib), most_jobs=jobs, most_minutes=minutes,

@@ -28,8 +28,10 @@ def trash(
         if empty:
             typer.echo(f"Freed {size_in_bytes(client.empty_trash())}.")
         left = client.trash()
-    for one in left.runs:
-        typer.echo(f"{one.id}  {one.name}  {size_in_bytes(one.own)}  until {one.until:%Y-%m-%d}")
+    for gone in left.runs:
+        typer.echo(
+            f"{gone.id}  {gone.name}  {size_in_bytes(gone.own)}  until {gone.until:%Y-%m-%d}"
+        )
     more = left.count - len(left.runs)
     if more:
         typer.echo(f"and {more:,} more")

@@ -78,6 +78,6 @@ def list_all(data: Data = None) -> None:
 
     with opened(data) as session:
         members = select(Person.name).join(Member, Member.person_id == Person.id)
-        for each in session.scalars(select(Project).order_by(Project.name)):
-            names = session.scalars(members.where(Member.project_id == each.id))
-            typer.echo(f"{each.name}  {', '.join(sorted(names)) or 'no members'}")
+        for row in session.scalars(select(Project).order_by(Project.name)):
+            names = session.scalars(members.where(Member.project_id == row.id))
+            typer.echo(f"{row.name}  {', '.join(sorted(names)) or 'no members'}")

@@ -61,12 +61,12 @@ def list_all(data: Data = None) -> None:
         .order_by(Token.id)
     )
     with opened(data) as session:
-        for each, person, project in session.execute(query):
+        for row, person, project in session.execute(query):
             of = ", ".join(part for part in (person, project) if part) or "this server"
-            until = f"until {each.expires_at:%Y-%m-%d}" if each.expires_at else "no end"
-            used = f"used {each.used_at:%Y-%m-%d %H:%M}" if each.used_at else "never used"
-            scopes = ",".join(map(str, each.scopes))
-            typer.echo(f"{each.id}  {each.name}  {of}  {scopes}  {until}  {used}")
+            until = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "no end"
+            used = f"used {row.used_at:%Y-%m-%d %H:%M}" if row.used_at else "never used"
+            scopes = ",".join(map(str, row.scopes))
+            typer.echo(f"{row.id}  {row.name}  {of}  {scopes}  {until}  {used}")
 
 
 @token.command()

@@ -118,7 +118,7 @@ def _redacted(
     redactor = Redactor(keep, hide)
     settings = Settings(data=folder / "data", database_url="")
     ids = dict.fromkeys(RUNS.findall(address))
-    runs = {folder / str(number) / "run": run_of(session, each) for number, each in enumerate(ids)}
+    runs = {folder / str(number) / "run": run_of(session, run) for number, run in enumerate(ids)}
     write_redacted(session, runs, redactor)
     for files, run in runs.items():
         result = read_paths(

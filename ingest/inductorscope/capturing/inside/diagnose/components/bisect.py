@@ -94,7 +94,7 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
         torchs.BACKENDS.update(every)
     if culprit is None or culprit.subsystem is None:
         return None
-    kinds = {each.name: each for each in torchs.BACKENDS[backend]}
+    kinds = {kind.name: kind for kind in torchs.BACKENDS[backend]}
     setting = isinstance(kinds.get(culprit.subsystem), torchs.ConfigChange)
     node = "" if setting else (culprit.debug_info or "")
     return Part(culprit.subsystem, culprit.bisect_number, node, setting)

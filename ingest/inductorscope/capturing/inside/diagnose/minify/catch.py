@@ -96,7 +96,7 @@ def _after_aot(caught: list[Caught]) -> Untyped:
 
 
 def _count(caught: list[Caught], without: str) -> int:
-    return sum(without not in each.label for each in caught)
+    return sum(without not in graph.label for graph in caught)
 
 
 def _follow(caught: list[Caught], label: str, graph: GraphModule, *, boxed: bool) -> Untyped:

@@ -57,7 +57,7 @@ class Tester:
         except Exception as error:  # noqa: BLE001  # the graph was cut into an invalid one
             print(f"Eagerly, {type(error).__name__}: {error}"[:1000], file=sys.stderr)
             return None
-        if self.after == AOT and not all(_plain(each) for each in expected):
+        if self.after == AOT and not all(_plain(value) for value in expected):
             return None  # Inductor takes flat outputs only
         try:
             actual = parts.results(self._compiled(graph, inputs), _fresh(inputs))

@@ -48,17 +48,17 @@ def laid_out(values: Untyped, stride: Untyped, device: str) -> Untyped:
 def results(program: Untyped, inputs: Untyped) -> Untyped:
     """Returns the program's outputs, and the gradients of inputs that require them."""
     torch.manual_seed(0)
-    wanted = [each for each in inputs if isinstance(each, torch.Tensor) and each.requires_grad]
+    wanted = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
     with torch.set_grad_enabled(bool(wanted)):
         outputs = program(*inputs)
     outputs = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
     means = [
-        each.double().mean() for each in outputs if isinstance(each, torch.Tensor)
-        and each.requires_grad
+        output.double().mean() for output in outputs if isinstance(output, torch.Tensor)
+        and output.requires_grad
     ]  # fmt: skip
     if means:
         torch.stack(means).sum().backward()
-    return outputs + [each.grad for each in wanted]
+    return outputs + [value.grad for value in wanted]
 
 
 def exact_results(program: Untyped, inputs: Untyped) -> Untyped:

@@ -81,7 +81,7 @@ def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
     used += [parts.laid_out] if len(used) > 1 else []
     used += [parts.exact_results, parts.difference] if wanted.level == ACCURACY else []
     pieces = [_head(wanted.about), *_setting(spec), wanted.text, _inputs(makers)]
-    pieces += [_MARKS.sub("", inspect.getsource(each)) for each in used]
+    pieces += [_MARKS.sub("", inspect.getsource(function)) for function in used]
     pieces += [_main(wanted), 'if __name__ == "__main__":\n    main()\n']
     return "\n\n".join(piece.strip() + "\n" for piece in pieces)
 

@@ -56,7 +56,7 @@ class Search:
         """Records that minifying a graph starts."""
         self.label = caught.label
         self.failure = msgspec.to_builtins(failure)
-        self.original = [_line(each) for each in node_lines(caught.graph)]
+        self.original = [_line(line) for line in node_lines(caught.graph)]
         self.steps.begin(len(self.original), "the whole graph")
         self.now(caught.graph, caught.inputs)
 
@@ -73,7 +73,7 @@ class Search:
     def now(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
         """Records the smallest graph so far."""
         lines = node_lines(graph)
-        remaining = {each.name: each for each in lines}
+        remaining = {line.name: line for line in lines}
         for line in self.original:
             node = remaining.get(line["name"])
             line["state"] = KEPT if node is not None else CUT
@@ -81,7 +81,7 @@ class Search:
                 line["state"] = INPUT
             if node is not None and node.op == "output" and node.text != line["text"]:
                 line["state"] = CHANGED
-        self.current = [_line(each) for each in lines]
+        self.current = [_line(line) for line in lines]
         self.checkpoint = {"text": class_text(graph), "inputs": packed_inputs(inputs)}
         if self.steps.done:
             last = self.steps.done[-1]
@@ -152,7 +152,7 @@ class Search:
 
     def _summary(self, *, complete: bool) -> dict[str, Any]:
         before, after = _computed_of(self.original), _computed_of(self.current)
-        names = [each["operation"] for each in self.current if each["op"] not in _NOT_COMPUTED]
+        names = [line["operation"] for line in self.current if line["op"] not in _NOT_COMPUTED]
         verdict = ""
         if self.original:
             cut = f"{_operations(before)} of {self.label} reduced to {_operations(after)}"
@@ -174,11 +174,11 @@ def _operations(number: int) -> str:
 
 
 def _computed(lines: Sequence[NodeLine]) -> int:
-    return sum(each.op not in _NOT_COMPUTED for each in lines)
+    return sum(line.op not in _NOT_COMPUTED for line in lines)
 
 
 def _computed_of(lines: Sequence[dict[str, Any]]) -> int:
-    return sum(each["op"] not in _NOT_COMPUTED for each in lines)
+    return sum(line["op"] not in _NOT_COMPUTED for line in lines)
 
 
 def _line(each: NodeLine) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def node_lines(graph: GraphModule) -> list[NodeLine]:
         if node.op == "placeholder":
             text = f"{node.name} = input"
         elif node.op == "output":
-            names = ", ".join(each.name for each in node.all_input_nodes)
+            names = ", ".join(source.name for source in node.all_input_nodes)
             text = f"return ({names}{',' if len(node.all_input_nodes) == 1 else ''})"
         lines.append(
             NodeLine(node.name, text or str(node), node.op, _operation(node), _shape(node))
@@ -218,10 +218,10 @@ def _names(text: str) -> list[str]:
     """Returns the names of inputs and of the values that `forward` assigns, in order."""
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     forward = next(
-        each for each in classes[-1].body
-        if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        statement for statement in classes[-1].body
+        if isinstance(statement, ast.FunctionDef) and statement.name == "forward"
     )  # fmt: skip
-    names = [each.arg for each in forward.args.args[1:]]
+    names = [argument.arg for argument in forward.args.args[1:]]
     for statement in forward.body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.value) != "None":
             target = statement.targets[0]

@@ -121,7 +121,7 @@ def _graph(graph: GraphNumbers) -> dict[str, Any]:
         "backward": graph.backward,
         "done": graph.done,
         "compared": graph.compared,
-        "differing": [each.node.name for each in graph.differing],
+        "differing": [difference.node.name for difference in graph.differing],
         "random": graph.random,
         "unsteady": graph.unsteady,
         "left_out": graph.left_out,

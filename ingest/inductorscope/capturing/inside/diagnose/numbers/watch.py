@@ -239,7 +239,7 @@ def steps_of(source: str) -> dict[int, list[Step]]:
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef):
             continue
-        statements = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+        statements = [part for part in ast.walk(function) if isinstance(part, ast.stmt)]
         statements.sort(key=lambda each: each.lineno)
         last_read, bases = _last_reads(statements, lines), _alias_bases(statements, lines)
         made: dict[str, Step] = {}
