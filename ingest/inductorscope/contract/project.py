@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.compare.lines import SourcePlace
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
@@ -59,8 +60,6 @@ _ROOT = re.compile(r"\b[LG]\['([^'\]]{1,200})'\]")
 _ADDRESS = re.compile(r"(___check_(?:obj|type)_id\([^,]{1,300}, |\b0x)[0-9a-f]+")
 """Matches addresses of objects, which differ in each process."""
 _INSTALLED = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
-
-Place = tuple[str, int]
 
 
 def project(
@@ -140,7 +139,7 @@ class _Made:
     instructions: str = ""
     files: set[str] = field(default_factory=set)
     """Files that compiles and graphs name."""
-    named: set[Place] = field(default_factory=set)
+    named: set[SourcePlace] = field(default_factory=set)
     calls: dict[tuple[str, str], str] = field(default_factory=dict)
     """Graph and kernel → the lines of its first call."""
 
@@ -149,7 +148,7 @@ class _Made:
         self.counts[name] += times
         self.details[name][text] += times
 
-    def lines(self, places: Iterable[Place]) -> str:
+    def lines(self, places: Iterable[SourcePlace]) -> str:
         """Formats lines as `lines 12, 13 of model.py`; names a library's lines only if there are no
         others."""
         known = set(places)
@@ -313,7 +312,7 @@ class _Made:
         return (read_blob(self.session, digest) or b"").decode("utf-8", "replace").split("\n")
 
 
-def places_in(text: str) -> set[Place]:
+def places_in(text: str) -> set[SourcePlace]:
     """Returns the lines that a detail names."""
     return {
         (file, int(number))
@@ -322,7 +321,7 @@ def places_in(text: str) -> set[Place]:
     }
 
 
-def _places(nodes: Sequence[FxNodeDraft]) -> list[Place]:
+def _places(nodes: Sequence[FxNodeDraft]) -> list[SourcePlace]:
     return [
         (node.stack_file, node.stack_line) for node in nodes if node.stack_file and node.stack_line
     ]

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.graphs import match_graphs
 from inductorscope.analyze.compare.kernels import Call, Group, match_calls
-from inductorscope.analyze.compare.lines import Place
+from inductorscope.analyze.compare.lines import SourcePlace
 from inductorscope.analyze.compare.nodes import EDGES, Node
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.explorer.graph_texts import graph_texts
@@ -176,7 +176,7 @@ def _figures(before: SurveyCell, after: SurveyCell) -> Iterator[Change]:
 def _operations(left: Side, right: Side, nbytes: int) -> Iterator[Change]:
     """Compares the operations of the graphs, line by line; views compute nothing. An operation
     that only moved to other lines, or whose lines one torch does not record, did not change."""
-    found: dict[Place | None, Counter[str]] = defaultdict(Counter)
+    found: dict[SourcePlace | None, Counter[str]] = defaultdict(Counter)
     nodes = []
     for side, sign in ((left, -1), (right, 1)):
         own = [node for graph in side.graphs for node in graph.nodes]
@@ -201,8 +201,8 @@ def _operations(left: Side, right: Side, nbytes: int) -> Iterator[Change]:
 
 
 def _linked(
-    found: Mapping[Place | None, Counter[str]], nodes: Iterable[Node]
-) -> list[set[Place | None]]:
+    found: Mapping[SourcePlace | None, Counter[str]], nodes: Iterable[Node]
+) -> list[set[SourcePlace | None]]:
     """Groups places of which one has a changed operation that reads another's."""
     groups = {place: {place} for place, ops in found.items() if any(ops.values())}
 

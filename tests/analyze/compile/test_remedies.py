@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from inductorscope.analyze.compile.model import Compile
-from inductorscope.analyze.compile.recompiles import History, Step, changes_of
+from inductorscope.analyze.compile.recompiles import History, NeededCompile, changes_of
 from inductorscope.analyze.compile.remedies import RARE, REMEDIES, kind_of, remedy_for
 from inductorscope.formats.log.guard_failures import GuardFailure, read_guard_failures
 
@@ -196,7 +196,7 @@ def test_what_torch_may_not_make_dynamic_is_said(function: str, values: str) -> 
     assert number == 1 + len(failures)
     history = History("f", None, None, None, "0", 0, None)
     none = Compile(0, 0, None, None, 0, 0)
-    history.steps = [Step(none, [failed], [], None) for failed in failures]
+    history.steps = [NeededCompile(none, [failed], [], None) for failed in failures]
     [change] = changes_of(history)
     assert "leave out `dynamic=False`" in change.advice
     assert compiles(f"f = compiled({function}){call}", values)[0] == 2

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from inductorscope.analyze.compile.difference import opcodes
 
-Place = tuple[str, int]
+SourcePlace = tuple[str, int]
 MOST_FILES = 30
 """Most files without a counterpart that are compared with each other."""
 

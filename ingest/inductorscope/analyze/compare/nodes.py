@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from inductorscope.analyze.compare.lines import Place
+from inductorscope.analyze.compare.lines import SourcePlace
 from inductorscope.analyze.compile.difference import opcodes
 
 How = Literal["same computation", "same inputs", "same use", "neighbours", "order"]
@@ -33,12 +33,12 @@ class Node(msgspec.Struct, eq=False):
     target: str
     type: str
     """Data type and shape; empty if unknown."""
-    place: Place | None
+    place: SourcePlace | None
     """The user's line, with the left run's number if both runs have the line."""
     shared: bool = False
     """Whether both runs have that line. Nodes of two different shared lines are different
     computations."""
-    own: Place | None = None
+    own: SourcePlace | None = None
     """The user's line in the node's own run."""
     inputs: list[Node] = msgspec.field(default_factory=list)
     users: list[Node] = msgspec.field(default_factory=list)

@@ -8,10 +8,10 @@ import msgspec
 
 from inductorscope.analyze.compare.kernels import Group
 
-Part = Literal[
+TimePart = Literal[
     "launches", "speed", "regrouped", "gone", "new", "untimed", "other work", "overlap", "idle",
 ]  # fmt: skip
-PARTS: dict[Part, str] = {
+PARTS: dict[TimePart, str] = {
     "launches": "more or fewer launches of the same kernels",
     "speed": "kernels with the same work, faster or slower",
     "regrouped": "kernels that were split, merged or regrouped",
@@ -40,14 +40,14 @@ class StepTime(msgspec.Struct, frozen=True):
 class Bar(msgspec.Struct, frozen=True):
     """A part of the difference, in µs per step: B's additional time."""
 
-    part: Part
+    part: TimePart
     title: str
     more_us: float
     groups: int
     """Number of rows of kernels in it; 0 if it is not about kernels."""
 
 
-def group_parts(group: Group) -> dict[Part, float]:
+def group_parts(group: Group) -> dict[TimePart, float]:
     """Returns a group's part of the difference; the values sum to its time in B less that in A."""
     before = fsum(call.time_us or 0.0 for call in group.left)
     after = fsum(call.time_us or 0.0 for call in group.right)
@@ -72,7 +72,7 @@ def waterfall(
 ) -> list[Bar]:
     """Returns the bars from A's step to B's; they sum to its difference. `counts`: rows of kernels
     in each part, as the page groups them."""
-    sums: dict[Part, list[float]] = {part: [] for part in PARTS}
+    sums: dict[TimePart, list[float]] = {part: [] for part in PARTS}
     for group in groups:
         for part, us in group_parts(group).items():
             if us:

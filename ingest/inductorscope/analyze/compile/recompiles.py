@@ -16,7 +16,7 @@ _OF_ATTRIBUTE = re.compile(r"[^.]+\.[^.]+\..*size\(")
 """A size of a parameter, for instance: torch keeps these constant."""
 
 
-class Step(msgspec.Struct):
+class NeededCompile(msgspec.Struct):
     """One compile of a function, and why it was needed."""
 
     compile: Compile
@@ -58,7 +58,7 @@ class History(msgspec.Struct):
     """Number that Dynamo gave to the frame."""
     log: int
     rank: int | None
-    steps: list[Step] = msgspec.field(default_factory=list)
+    steps: list[NeededCompile] = msgspec.field(default_factory=list)
     changes: list[Change] = msgspec.field(default_factory=list)
     reached_limit: bool = False
 
@@ -89,7 +89,7 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
             )
         reason = reasons.get(compile_.number)
         history.steps.append(
-            Step(
+            NeededCompile(
                 compile_,
                 list(reason.failures) if reason is not None else [],
                 list(story.became.get(compile_.number, ())),

@@ -20,7 +20,7 @@ MOST_FRAMES = 100_000
 MOST_STACK = 200
 LONGEST_CODE = 500
 
-Place = tuple[int, int | str | None, int, str, str | None]
+FramePlace = tuple[int, int | str | None, int, str, str | None]
 """Log, file name or number, line, function, code."""
 
 
@@ -28,7 +28,7 @@ class RunState(msgspec.Struct):
     """State that the logs of a run share."""
 
     story: Story = msgspec.field(default_factory=Story)
-    places: dict[Place, int] = msgspec.field(default_factory=dict)
+    places: dict[FramePlace, int] = msgspec.field(default_factory=dict)
     """Number of each stack frame."""
 
     def room(self, listed: Sequence[object], what: str) -> bool:
@@ -89,7 +89,7 @@ class LogState:
             return None
         file = frame.get("filename")
         name, code = frame.get("name"), frame.get("loc")
-        place: Place = (
+        place: FramePlace = (
             self.number,
             file[:1000] if isinstance(file, str) else integer(file),
             integer(frame.get("line")) or 0,

@@ -24,7 +24,7 @@ LONGEST = 160
 RANKS = ": the page of ranks shows where they differ."
 
 
-class Part(msgspec.Struct, frozen=True):
+class Phrase(msgspec.Struct, frozen=True):
     """A few words, and the part of the page with their evidence."""
 
     text: str
@@ -38,7 +38,7 @@ class Sentence(msgspec.Struct):
 
     level: Level
     label: str
-    parts: list[Part] = msgspec.field(default_factory=list)
+    parts: list[Phrase] = msgspec.field(default_factory=list)
     advice: str = ""
 
     @property
@@ -46,7 +46,7 @@ class Sentence(msgspec.Struct):
         return "".join(part.text for part in self.parts)
 
     def say(self, text: str, to: Target = "", place: tuple[str, int] | None = None) -> None:
-        self.parts.append(Part(text, to, place))
+        self.parts.append(Phrase(text, to, place))
 
 
 def overview(story: Story) -> list[Sentence]:
@@ -110,7 +110,7 @@ def _failures(story: Story) -> list[Sentence]:
     if not failed:
         return []
     sentence = Sentence(
-        "bad", "failed", [Part(plural(len(failed), "compile") + " failed", "failures")]
+        "bad", "failed", [Phrase(plural(len(failed), "compile") + " failed", "failures")]
     )
     causes: dict[str, str] = {}
     for failure in failed:
@@ -147,10 +147,10 @@ def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:
             return []
         if any(compile_.outcome == "failed" for compile_ in story.compiles):
             return []  # others may occur once it compiles
-        return [Sentence("good", "no graph breaks", [Part("Dynamo traced each function whole.")])]
+        return [Sentence("good", "no graph breaks", [Phrase("Dynamo traced each function whole.")])]
     total = sum(place.count for place in places)
     sentence = Sentence(
-        "warn", plural(total, "graph break"), [Part(plural(total, "graph break"), "breaks")]
+        "warn", plural(total, "graph break"), [Phrase(plural(total, "graph break"), "breaks")]
     )
     sentence.say(f" at {plural(len(places), 'place')}: ")
     for number, place in enumerate(places[:SHOWN]):
@@ -171,7 +171,9 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
     if not total:
         return []
     sentence = Sentence(
-        "warn", plural(total, "recompile"), [Part("Recompiled "), Part(_times(total), "recompiles")]
+        "warn",
+        plural(total, "recompile"),
+        [Phrase("Recompiled "), Phrase(_times(total), "recompiles")],
     )
     groups: dict[str, list[str]] = {}
     for history in recompiled:
@@ -246,7 +248,7 @@ def _time(story: Story) -> list[Sentence]:
     total = compile_seconds(story)
     if total is None:
         return []
-    sentence = Sentence("note", "compile time", [Part(seconds(total), "time")])
+    sentence = Sentence("note", "compile time", [Phrase(seconds(total), "time")])
     if len(story.logs) > 1:
         sentence.say(f" in the slowest of {len(story.logs)} processes")
     kinds = work(story)
@@ -268,7 +270,7 @@ def _caches(story: Story) -> list[Sentence]:
     asked = [event for event in story.caches if event.outcome in {"hit", "miss", "bypass"}]
     hits = [event for event in asked if event.outcome == "hit"]
     if not asked:
-        sentence = Sentence("note", "caches off", [Part("Caches were off", "caches")])
+        sentence = Sentence("note", "caches off", [Phrase("Caches were off", "caches")])
         sentence.say(", so each compile did all of its work.")
         return [sentence]
     saved = saved_seconds(story)
@@ -309,7 +311,7 @@ def _cudagraphs(story: Story) -> list[Sentence]:
         return []
     reason, number = skips.most_common(1)[0]
     text = f"CUDA graphs were skipped for {plural(number, 'compile')}: {reason[:200]}."
-    return [Sentence("warn", "no CUDA graph", [Part(text, "graphs")])]
+    return [Sentence("warn", "no CUDA graph", [Phrase(text, "graphs")])]
 
 
 def _export(story: Story) -> list[Sentence]:
@@ -317,7 +319,7 @@ def _export(story: Story) -> list[Sentence]:
     if not exported:
         return []
     kinds = Counter(guard.kind for guard in story.symbol_guards)
-    sentence = Sentence("note", "export", [Part(plural(exported, "exported program"), "export")])
+    sentence = Sentence("note", "export", [Phrase(plural(exported, "exported program"), "export")])
     failed = kinds["real tensors"] + kinds["missing fake kernel"] + kinds["mismatched fake kernel"]
     if failed:
         sentence.level, sentence.label = "bad", "export would fail"
@@ -334,8 +336,8 @@ def _ranks(story: Story) -> list[Sentence]:
         return []
     ranked = plural(len(ranks), "rank")
     if different := hang(story):
-        return [Sentence("bad", "ranks hang", [Part(different, "ranks")])]
-    return [Sentence("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
+        return [Sentence("bad", "ranks hang", [Phrase(different, "ranks")])]
+    return [Sentence("note", ranked, [Phrase(ranked, "ranks"), Phrase(RANKS)])]
 
 
 def _name(file: str, line: int) -> str:

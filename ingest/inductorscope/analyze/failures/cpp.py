@@ -30,7 +30,7 @@ class KernelText(msgspec.Struct, frozen=True):
     lines: list[str]
 
 
-class Place(msgspec.Struct, frozen=True):
+class FaultyLine(msgspec.Struct, frozen=True):
     """A line of a kernel."""
 
     kernel: KernelText
@@ -54,13 +54,13 @@ class Suspect(msgspec.Struct, frozen=True):
     sure: bool
 
 
-def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
+def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[FaultyLine]:
     """Lines of the output code that the compiler may mean; several if the text is ambiguous."""
     if error.at is None:
         return []
     quoted = error.code.strip()
     at_line = [
-        Place(
+        FaultyLine(
             kernel, kernel.first + error.at - 1,
             "the line at the compiler's line number, counted from the kernel's first line, has "
             "the quoted text", sure=True,
@@ -72,7 +72,7 @@ def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
     if at_line:
         return at_line
     by_text = [
-        Place(kernel, kernel.first + number, "the line has the quoted text", True)
+        FaultyLine(kernel, kernel.first + number, "the line has the quoted text", True)
         for kernel in kernels
         for number, line in enumerate(kernel.lines)
         if quoted and line.strip() == quoted
@@ -83,7 +83,7 @@ def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
         return by_text
     if len(kernels) == 1 and error.at <= len(kernels[0].lines) and not quoted:
         said = "the compiler's line number counts from the kernel's first line"
-        return [Place(kernels[0], kernels[0].first + error.at - 1, said, False)]
+        return [FaultyLine(kernels[0], kernels[0].first + error.at - 1, said, False)]
     return []
 
 
@@ -101,7 +101,7 @@ _UNKNOWN = re.compile(
 _OPERANDS = re.compile(r"\b(\w+)\s*(?:[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|)\s*(\w+)\b")
 
 
-def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspect]:
+def suspects(error: Diagnostic, place: FaultyLine, expected: Expected) -> list[Suspect]:
     """Returns the suspects, the most likely first; never empty, because the line itself is always
     included."""
     kernel = _Kernel(place.kernel, expected)
@@ -233,7 +233,7 @@ class _Kernel:
         return [Suspect(name, at, self.text(at), why, False) for name, at in found]
 
 
-def _undeclared(name: str, place: Place, kernel: _Kernel) -> list[Suspect]:
+def _undeclared(name: str, place: FaultyLine, kernel: _Kernel) -> list[Suspect]:
     itself = Suspect(
         kernel.name_at(place.line), place.line, place.text.strip(),
         f"it uses {name}, which is not defined", sure=place.sure,

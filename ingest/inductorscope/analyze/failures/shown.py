@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
+from inductorscope.analyze.failures.cpp import FaultyLine, KernelText, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, chain_to, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained, FailureFacts
@@ -164,7 +164,9 @@ def _of_triton(error: TritonError) -> Diagnostic:
     )  # fmt: skip
 
 
-def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]) -> PlacedError:
+def _placed(
+    error: Diagnostic, places: list[FaultyLine], graphs: Sequence[GraphKnown]
+) -> PlacedError:
     place = places[0]
     known = next(graph for graph in graphs if place.kernel in graph.kernels)
     others = len(places) - 1

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.graphs import Graph
 from inductorscope.analyze.compare.kernels import Call
-from inductorscope.analyze.compare.lines import Place, moved_lines, same_files
+from inductorscope.analyze.compare.lines import SourcePlace, moved_lines, same_files
 from inductorscope.analyze.compare.nodes import OUTPUT, PLACEHOLDER, Node
 from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.formats.code.kernel_facts import find_body
@@ -73,10 +73,10 @@ def load_sides(session: Session, left: str, right: str) -> tuple[Side, Side]:
     }
     shared = {was: set(lines[path].values()) for path, was in other.files.items()}
 
-    def before(path: str, line: int) -> tuple[Place, bool]:
+    def before(path: str, line: int) -> tuple[SourcePlace, bool]:
         return (_short(path), line), line in shared.get(path, ())
 
-    def after(path: str, line: int) -> tuple[Place, bool]:
+    def after(path: str, line: int) -> tuple[SourcePlace, bool]:
         if path not in lines:
             return (_short(path), line), False
         was = lines[path].get(line)
@@ -107,7 +107,9 @@ def _sources(session: Session, run: str) -> dict[str, Source]:
     return sources
 
 
-def _load(session: Session, side: Side, place: Callable[[str, int], tuple[Place, bool]]) -> None:
+def _load(
+    session: Session, side: Side, place: Callable[[str, int], tuple[SourcePlace, bool]]
+) -> None:
     query = select(GraphRow).where(GraphRow.run_id == side.run).order_by(GraphRow.position)
     for row in session.scalars(query):
         graph = Graph(row.slug, row.direction == BACKWARD)
@@ -118,7 +120,7 @@ def _load(session: Session, side: Side, place: Callable[[str, int], tuple[Place,
 
 
 def _nodes(
-    session: Session, graph: int, place: Callable[[str, int], tuple[Place, bool]]
+    session: Session, graph: int, place: Callable[[str, int], tuple[SourcePlace, bool]]
 ) -> dict[str, Node]:
     typed, placed = cache(_type), cache(place)
     nodes: dict[str, Node] = {}
@@ -126,8 +128,8 @@ def _nodes(
     """Name → the node that computes its value. Casts depend on the data types of a run, so they are
     skipped: their users use the node that is cast."""
     for stored in fx_nodes(session, graph):
-        at: tuple[Place | None, bool] = (None, False)
-        own: Place | None = None
+        at: tuple[SourcePlace | None, bool] = (None, False)
+        own: SourcePlace | None = None
         if stored.stack_file and stored.stack_line:
             at = placed(stored.stack_file, stored.stack_line)
             own = _short(stored.stack_file), stored.stack_line

@@ -6,7 +6,7 @@ import msgspec
 
 from inductorscope.analyze.compile.breaks import Break, BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
-from inductorscope.analyze.compile.recompiles import History, Step
+from inductorscope.analyze.compile.recompiles import History, NeededCompile
 from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 from inductorscope.fields import Hidden, Prose, view
@@ -207,7 +207,9 @@ def history_row(
     )
 
 
-def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
+def step_row(
+    run_story: RunStory, step: NeededCompile, records: dict[tuple[int, int], int]
+) -> StepRow:
     ref = run_story.ref(step.compile.number)
     assert ref is not None
     both = [step.compile.seconds, step.compile.backward_seconds]

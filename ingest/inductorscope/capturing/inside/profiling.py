@@ -37,7 +37,7 @@ STEP = "ProfilerStep"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProfiledStep:
     """A profiled step."""
 
     us: float
@@ -60,7 +60,7 @@ def time_and_profile(
     """Times and profiles calls to compare them with other processes. Writes the shortest profiled
     steps to `<name>.key_averages.json`."""
     samples: list[float] = []
-    steps: list[Step] = []
+    steps: list[ProfiledStep] = []
     for _ in range(ROUNDS):
         timed = interleave({name: call}, synchronizer(device), seconds / ROUNDS, None, report)[name]
         samples += timed.samples
@@ -75,14 +75,16 @@ def time_and_profile(
     return summarize(samples, timed.calls_per_sample), facts
 
 
-def profiled_steps(events: Iterable[Untyped]) -> list[Step]:
+def profiled_steps(events: Iterable[Untyped]) -> list[ProfiledStep]:
     """Returns the steps of a profile, each with the events that began in it."""
     events = list(events)
     ranges = [
         each.time_range for each in events if each.name.startswith(STEP) and _device(each) == "cpu"
     ]
     return [
-        Step(step.elapsed_us(), [e for e in events if step.start <= e.time_range.start < step.end])
+        ProfiledStep(
+            step.elapsed_us(), [e for e in events if step.start <= e.time_range.start < step.end]
+        )
         for step in ranges
     ]
 

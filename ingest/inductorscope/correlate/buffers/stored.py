@@ -3,7 +3,7 @@
 import msgspec
 
 from inductorscope.correlate.nodes.body import LEAVES
-from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.region import Operation, OpId, Region
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
@@ -15,7 +15,7 @@ class Stored(msgspec.Struct, frozen=True):
     buffer: IrBuffer
     region: Region
     unifier: Unifier
-    value: Place
+    value: OpId
     whole: str | None
     """The concatenation that the buffer is a piece of."""
     members: frozenset[str] | None

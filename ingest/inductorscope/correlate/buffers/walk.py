@@ -24,7 +24,7 @@ from inductorscope.correlate.nodes.lowerings import (
     SCATTERS,
     STRICT,
 )
-from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, OpId, Region
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.formats.graph.ir import IrText, IrTextNode
 
@@ -228,7 +228,7 @@ class Walk:
 
     # -- the nodes of its operations -------------------------------------------------------------
 
-    def _owners(self, stored: Stored, best: Reading) -> dict[Place, str]:
+    def _owners(self, stored: Stored, best: Reading) -> dict[OpId, str]:
         """The node of each operation of a loop body."""
         operation, producer, unifier = stored.operation, best.node, stored.unifier
         store = stored.region.stores[-1]
@@ -258,11 +258,11 @@ class Walk:
             self.result.rules[stored.node.name, *stored.region.stores[-1].place] = _says(rule)
         return owner
 
-    def _assign_unused(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
+    def _assign_unused(self, region: Region, owners: dict[OpId, str], fallback: str) -> None:
         """Assigns checks and other unused operations to the node of what follows in their block."""
         scatters = self.graph.values[fallback].op in SCATTERS
         following: dict[str, str] = {}
-        looked_up: set[Place] = set()
+        looked_up: set[OpId] = set()
         for place in reversed(region.order):
             if place in owners:
                 following[place[0]] = owners[place]
@@ -277,7 +277,7 @@ class Walk:
 
     # -- what is found ---------------------------------------------------------------------------
 
-    def _note(self, stored: Stored, best: Reading, owners: Mapping[Place, str]) -> None:
+    def _note(self, stored: Stored, best: Reading, owners: Mapping[OpId, str]) -> None:
         name = stored.node.name
         for place, owner in owners.items():
             self.result.nodes[name, *place] = self.graph.values[owner].owner
@@ -288,7 +288,7 @@ class Walk:
         self.result.costs[name] = max(0.0, best.cost - spread)
 
     def _note_rivals(
-        self, stored: Stored, best: Reading, readings: list[Reading], owners: Mapping[Place, str]
+        self, stored: Stored, best: Reading, readings: list[Reading], owners: Mapping[OpId, str]
     ) -> None:
         """Keeps the nodes that fit as well as the chosen one, where only the order of nodes
         decided, unless none fits well."""
@@ -330,7 +330,7 @@ def _says(rule: Callable[..., object]) -> str:
     return " ".join((rule.__doc__ or "").split())
 
 
-def _stored_value(region: Region, store: Operation) -> Place | None:
+def _stored_value(region: Region, store: Operation) -> OpId | None:
     """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)

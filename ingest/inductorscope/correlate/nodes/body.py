@@ -7,7 +7,7 @@ import msgspec
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import INDEXERS
-from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Place, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, OpId, Region
 from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer
 
@@ -42,7 +42,7 @@ class Body(msgspec.Struct):
         value = self.graph.values.get(name)
         return value is not None and value.op in INDEXERS
 
-    def is_stored(self, place: Place, root: Root) -> bool:
+    def is_stored(self, place: OpId, root: Root) -> bool:
         """Whether Inductor would have stored the value, so that it would be a load."""
         if not self.graph.is_reused(root):
             return False

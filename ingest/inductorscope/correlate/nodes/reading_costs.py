@@ -23,7 +23,7 @@ from inductorscope.correlate.nodes.lowerings import (
     UNROLLED,
 )
 from inductorscope.correlate.nodes.operation_rules import ARITHMETIC, Rule, cost_of_operation
-from inductorscope.correlate.nodes.region import Operation, Place, number_of
+from inductorscope.correlate.nodes.region import Operation, OpId, number_of
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
 
 _DEPTH = 120
@@ -90,21 +90,21 @@ class Costs:
         self.body = body
         self.graph = body.graph
         self.region = body.region
-        self.costs: dict[tuple[Place, str], float] = {}
-        self.choices: dict[tuple[Place, str], list[Choice]] = {}
-        self.operands: dict[tuple[Place, str], list[Choice]] = {}
+        self.costs: dict[tuple[OpId, str], float] = {}
+        self.choices: dict[tuple[OpId, str], list[Choice]] = {}
+        self.operands: dict[tuple[OpId, str], list[Choice]] = {}
         """The same for operations that prepare a node's operands: casts, scalings."""
-        self.parts: dict[tuple[Place, str], Parts] = {}
+        self.parts: dict[tuple[OpId, str], Parts] = {}
         self.ledgers: dict[str, Ledger] = {}
-        self.passes: dict[tuple[Place, str], str] = {}
+        self.passes: dict[tuple[OpId, str], str] = {}
         """Copies: the operation is the value of this argument."""
-        self.rules: dict[tuple[Place, str], Rule] = {}
+        self.rules: dict[tuple[OpId, str], Rule] = {}
         """The rule that decided what an operation costs as a node's."""
-        self.active: set[tuple[Place, str]] = set()
+        self.active: set[tuple[OpId, str]] = set()
         self.work = 0
         self.budget = max(_BUDGET, _VISITS * len(body.region.operations))
 
-    def value(self, place: Place, name: str, depth: int = 0) -> float:
+    def value(self, place: OpId, name: str, depth: int = 0) -> float:
         """Cost of reading the operation as the value of the node `name`."""
         operation = self.region.operations[place]
         root = self.graph.root(name)
@@ -133,7 +133,7 @@ class Costs:
         library = producer.name in self.body.extern
         return cost + (_LIBRARYS if library and not self.body.adds_bias(operation, producer) else 0)
 
-    def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
+    def inside(self, place: OpId, node: FxValue, depth: int = 0) -> float:
         """Cost of the operation being written by the node itself."""
         key = (place, node.name)
         known = self.costs.get(key)
@@ -171,7 +171,7 @@ class Costs:
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return len(node.inputs) > 1 and all(value.constant for value in known)
 
-    def _inside(self, place: Place, node: FxValue, depth: int) -> float:
+    def _inside(self, place: OpId, node: FxValue, depth: int) -> float:
         operation = self.region.operations[place]
         op = operation.op
         if op in ("constant", "index_expr"):
@@ -251,7 +251,7 @@ class Costs:
         return cost + below
 
     def _child(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+        self, parent: Operation, index: int, child: OpId, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
         sliced = node.op == "slice_scatter" and self._sliced(parent, index, child, node, depth)
         if sliced:
@@ -271,7 +271,7 @@ class Costs:
         return best, choice
 
     def _sliced(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+        self, parent: Operation, index: int, child: OpId, node: FxValue, depth: int
     ) -> tuple[float, Choice] | None:
         """Reads `where(inside, masked(inside, source), self)`, in which the source may be such a
         choice too: conditions and bounds belong to the node."""
@@ -291,7 +291,7 @@ class Costs:
         return (cost, ("value", name)) if cost < BAD else None
 
     def _argument(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+        self, parent: Operation, index: int, child: OpId, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
         """The argument of the node whose value an operand most likely is."""
         best: tuple[float, Choice] = (BAD, ("inside", node.name))
@@ -312,7 +312,7 @@ class Costs:
         return best
 
     def _absorbed(
-        self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
+        self, operation: Operation, child: OpId, node: FxValue, depth: int, strict: bool
     ) -> tuple[str, float]:
         """Cost of the operation also belonging to the node, and its role."""
         if not strict:
@@ -334,7 +334,7 @@ class Costs:
         cost = _INNER_PRODUCT if node.op in ("add", "sub") and not scaled else _COMPOSED
         return "operand", cost + self._operand(child, node, depth)
 
-    def _operand(self, child: Place, node: FxValue, depth: int) -> float:
+    def _operand(self, child: OpId, node: FxValue, depth: int) -> float:
         """Cost of the multiplication inside `add(x, y, alpha=2)`, whose operands are the node's
         arguments."""
         if depth > _DEPTH or self.work > self.budget:

@@ -18,14 +18,14 @@ MOST_READS_REUSED = 4
 _COSTLY = frozenset(["exp", "sigmoid"])
 _EAGER = frozenset(["scan", "sort", "reduction"])
 
-Place = tuple[str, str]
+OpId = tuple[str, str]
 """(block, operation name)"""
 
 
 class Operation(msgspec.Struct):
-    place: Place
+    place: OpId
     op: str
-    children: list[Place] = msgspec.field(default_factory=list)
+    children: list[OpId] = msgspec.field(default_factory=list)
     buffer: str = ""
     index: str = ""
     reduction: str = ""
@@ -62,18 +62,18 @@ class Region:
         self.node = node
         self.on_cpu = any(buffer.device == "cpu" for buffer in node.buffers)
         self.fixed = fixed
-        self.operations: dict[Place, Operation] = {}
+        self.operations: dict[OpId, Operation] = {}
         self.stores: list[Operation] = []
-        self.order: list[Place] = []
+        self.order: list[OpId] = []
         self.blocks: set[str] = set()
-        self._below: dict[Place, Below] = {}
+        self._below: dict[OpId, Below] = {}
         body = node.body
         if body is None:
             return
         self.indexes = body.indexes
-        self.index_of: dict[Place, str] = {}
-        self.indirect: dict[str, Place] = {}
-        self.ranks: dict[Place, int] = {}
+        self.index_of: dict[OpId, str] = {}
+        self.indirect: dict[str, OpId] = {}
+        self.ranks: dict[OpId, int] = {}
         """A computed index → its place among those of the memory access that uses it first."""
         self.results = {name: block.result for name, block in body.blocks.items()}
         ranges = split_top(body.var_ranges.strip()[1:-1])
@@ -115,7 +115,7 @@ class Region:
             if op.op in ("store", "store_reduction"):
                 self.stores.append(operation)
 
-    def _operation(self, op: IrOp, block: str, place: Place) -> Operation:
+    def _operation(self, op: IrOp, block: str, place: OpId) -> Operation:
         operation = Operation(place, op.op)
         if op.op in ("load", "store", "store_reduction", "load_seed", "bucketize"):
             quoted = [a for a in op.arguments if a.startswith("'")]
@@ -162,10 +162,10 @@ class Region:
                     operation.children.append(source)
                     operation.indirect = True
 
-    def _place(self, name: str, block: str) -> Place | None:
+    def _place(self, name: str, block: str) -> OpId | None:
         return (block, name) if (block, name) in self.operations else None
 
-    def below(self, place: Place) -> Below:
+    def below(self, place: OpId) -> Below:
         """What a value is computed from."""
         known = self._below.get(place)
         if known is not None:

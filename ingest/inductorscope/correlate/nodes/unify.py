@@ -6,7 +6,7 @@ import msgspec
 
 from inductorscope.correlate.nodes.body import Body, Choice
 from inductorscope.correlate.nodes.reading_costs import Costs
-from inductorscope.correlate.nodes.region import Operation, Place
+from inductorscope.correlate.nodes.region import Operation, OpId
 
 
 class Unifier:
@@ -18,9 +18,9 @@ class Unifier:
         self.region = body.region
         self.costs = Costs(body)
 
-    def owners(self, place: Place, name: str) -> dict[Place, str]:
+    def owners(self, place: OpId, name: str) -> dict[OpId, str]:
         """Operation → node, in the cheapest reading of `place` as written by `name`."""
-        result: dict[Place, str] = {}
+        result: dict[OpId, str] = {}
         pending = [_Visit(place, name, (), "", "inside")]
         while pending:
             visit = pending.pop()
@@ -82,7 +82,7 @@ class Unifier:
                 return maker.name
         return None
 
-    def _owner_of(self, child: Place, choice: Choice, node: str) -> tuple[str, str]:
+    def _owner_of(self, child: OpId, choice: Choice, node: str) -> tuple[str, str]:
         """The owner: a value that is only loaded belongs to the node that requested it."""
         if choice[0] != "value":
             return node, choice[0]
@@ -98,7 +98,7 @@ class Unifier:
 class _Visit(msgspec.Struct, frozen=True):
     """An operation to assign to a node."""
 
-    place: Place
+    place: OpId
     node: str
     indexers: tuple[str, ...]
     """The nodes whose indices pass down to loads below it, outermost first."""

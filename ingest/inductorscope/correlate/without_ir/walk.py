@@ -43,7 +43,7 @@ class LineNode(msgspec.Struct):
 NodesOfLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
 
-Step = tuple[IrTextNode, Hints | None]
+HintedNode = tuple[IrTextNode, Hints | None]
 
 
 def nodes_of_lines(
@@ -91,7 +91,7 @@ class RaisedBodies:
         self.refilled: set[str] = set()
         """Memory that atomic stores add to, which is filled for that."""
 
-    def nodes(self) -> Iterator[Step]:
+    def nodes(self) -> Iterator[HintedNode]:
         for line in self.wrapper:
             if line.call is not None and line.call.kernel in self.kernels:
                 self._look_ahead(line.call, self.kernels[line.call.kernel])
@@ -149,7 +149,7 @@ class RaisedBodies:
         made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
         self.buffers.setdefault(name, made)
 
-    def _extern_call(self, call: CodeCall) -> Iterator[Step]:
+    def _extern_call(self, call: CodeCall) -> Iterator[HintedNode]:
         outputs = output_of(call)
         inputs = [name for name in argument_buffers(call) if name not in outputs]
         reads = [self._version(name) for name in inputs]
@@ -209,7 +209,7 @@ class RaisedBodies:
 
     # -- one call --------------------------------------------------------------------------------
 
-    def _call(self, call: CodeCall, kernel: CodeKernel) -> Iterator[Step]:
+    def _call(self, call: CodeCall, kernel: CodeKernel) -> Iterator[HintedNode]:
         blocks = self._blocks(kernel)
         named = self._named(call)
         hints = Hints(named, self._computed(named), loops=kernel.kind == "cpp")
@@ -245,7 +245,7 @@ class RaisedBodies:
         main: dict[tuple[str, int], Root],
         again: bool,
         hints: Hints,
-    ) -> Iterator[Step]:
+    ) -> Iterator[HintedNode]:
         """`main`: what the stores of a loop hold, which its remainder repeats."""
         site.cuts, site.stored, site.owned = {}, {}, set()
         after: dict[str, str] = {}

@@ -31,7 +31,7 @@ class Unsteady(Exception):
 
 
 @dataclass(frozen=True)
-class Part:
+class BlamedPart:
     """The part that the bisector blames."""
 
     subsystem: str
@@ -42,7 +42,7 @@ class Part:
     """Whether the part is a setting, not a pass or a lowering."""
 
 
-def in_words(part: Part) -> str:
+def in_words(part: BlamedPart) -> str:
     named = f" {part.node}" if part.node else f" number {part.number}" if part.number else ""
     if part.subsystem == "lowerings":
         return f"code generation of{named or ' an operation'}, or of operations fused with it"
@@ -51,7 +51,7 @@ def in_words(part: Part) -> str:
     return f"{_WORDS.get(part.subsystem, part.subsystem.replace('_', ' '))}{named and ',' + named}"
 
 
-def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -> Part | None:
+def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -> BlamedPart | None:
     """Returns the single pass, setting or lowering that makes the back end fail, if any."""
     bisector = torchs.CompilerBisector
     bisector.in_process_cache = str(trial.folder / "bisect")
@@ -97,7 +97,7 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
     kinds = {kind.name: kind for kind in torchs.BACKENDS[backend]}
     setting = isinstance(kinds.get(culprit.subsystem), torchs.ConfigChange)
     node = "" if setting else (culprit.debug_info or "")
-    return Part(culprit.subsystem, culprit.bisect_number, node, setting)
+    return BlamedPart(culprit.subsystem, culprit.bisect_number, node, setting)
 
 
 def _matters(subsystem: str, trial: Trial) -> bool:

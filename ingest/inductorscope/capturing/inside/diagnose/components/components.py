@@ -110,7 +110,7 @@ class _Search:
         self._locate(backend, part)
         self.verdict = f"{component}: {bisect.in_words(part)}; {verdict.said}."
 
-    def _locate(self, backend: str, part: bisect.Part | None = None) -> None:
+    def _locate(self, backend: str, part: bisect.BlamedPart | None = None) -> None:
         self.found = {"backend": backend, "component": _IN_WORDS.get(backend, "the program")}
         if part is not None:
             self.found |= {"subsystem": part.subsystem, "number": part.number, "node": part.node}

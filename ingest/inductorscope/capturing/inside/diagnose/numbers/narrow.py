@@ -30,7 +30,7 @@ MOST_ALONE = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GraphPart:
     """A part of a graph, with the values of its inputs."""
 
     backward: bool
@@ -89,7 +89,9 @@ class Suspects:
         alone = self._alone(node)
         return Culprit(*culprit, None if alone is None else not alone.agrees, inner, note)
 
-    def part(self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Untyped]) -> Part:
+    def part(
+        self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Untyped]
+    ) -> GraphPart:
         """Returns some nodes as a separate graph that outputs all its tensors."""
         graph = torch.fx.Graph()
         made: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -108,7 +110,7 @@ class Suspects:
         graph.output(tuple(made[node] for node in returned))
         part = torch.fx.GraphModule(self.module, graph)
         names = {made[node].name: node.name for node in nodes}
-        return Part(self.backward, part, inputs, names, [made[node].name for node in returned])
+        return GraphPart(self.backward, part, inputs, names, [made[node].name for node in returned])
 
     def _one_by_one(self, at_buffer: Measured, inner: dict[str, Measured], note: str) -> Culprit:
         tried = 0
@@ -149,7 +151,7 @@ def maker(node: torch.fx.Node) -> torch.fx.Node:
     return node
 
 
-def _compiled(part: Part) -> dict[str, Measured]:
+def _compiled(part: GraphPart) -> dict[str, Measured]:
     """Compiles a part and returns each node's comparison, by its name in the whole graph."""
     from torch._inductor.compile_fx import compile_fx_inner
 

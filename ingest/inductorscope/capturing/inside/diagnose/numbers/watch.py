@@ -28,7 +28,7 @@ _MAKES_NO_VALUE = ("empty", "reinterpret_tensor", "alloc_from_pool", "assert_")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Writing:
     """A wrapper's statement that gives buffers new values."""
 
     first: int
@@ -147,7 +147,7 @@ def _call_twice(
     run: GraphRun,
     call: Untyped,
     arguments: list[Untyped],
-    steps: dict[int, list[Step]],
+    steps: dict[int, list[Writing]],
     first: Budget,
     again: Budget,
 ) -> Untyped:
@@ -180,7 +180,7 @@ def mutated_inputs(module: torch.fx.GraphModule) -> dict[str, int]:
 
 @contextmanager
 def tracing(
-    code: str, steps: dict[int, list[Step]], budget: Budget
+    code: str, steps: dict[int, list[Writing]], budget: Budget
 ) -> Iterator[dict[str, CopiedBuffer]]:
     """Collects the buffers that the lines of a file compute while they run in this thread."""
     kept: dict[str, CopiedBuffer] = {}
@@ -188,7 +188,7 @@ def tracing(
     def of_frame(frame: FrameType, event: str, _: Untyped) -> Untyped:
         if frame.f_code.co_filename != code or frame.f_code.co_name == "<module>":
             return None
-        pending: list[Step] = []
+        pending: list[Writing] = []
 
         def of_line(frame: FrameType, event: str, _: Untyped) -> Untyped:
             line = frame.f_lineno
@@ -210,7 +210,7 @@ def tracing(
         sys.settrace(before)
 
 
-def _keep(step: Step, frame: FrameType, kept: dict[str, CopiedBuffer], budget: Budget) -> None:
+def _keep(step: Writing, frame: FrameType, kept: dict[str, CopiedBuffer], budget: Budget) -> None:
     variables = frame.f_locals
     for name in step.buffers:
         value = variables.get(name)
@@ -228,21 +228,21 @@ def _keep(step: Step, frame: FrameType, kept: dict[str, CopiedBuffer], budget: B
             known.value = copied(value)
 
 
-def steps_of(source: str) -> dict[int, list[Step]]:
+def steps_of(source: str) -> dict[int, list[Writing]]:
     """Returns first line of a statement → its steps, for all functions of a wrapper.
 
     A buffer that is never read after it was passed to a kernel is left out: the kernel need not
     store it, so its memory may contain old values.
     """
     lines = source.split("\n")
-    steps: dict[int, list[Step]] = {}
+    steps: dict[int, list[Writing]] = {}
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef):
             continue
         statements = [part for part in ast.walk(function) if isinstance(part, ast.stmt)]
         statements.sort(key=lambda each: each.lineno)
         last_read, bases = _last_reads(statements, lines), _alias_bases(statements, lines)
-        made: dict[str, Step] = {}
+        made: dict[str, Writing] = {}
         for statement in statements:
             step = _step(statement, lines) or _piece(statement, lines, made)
             if step is None:
@@ -291,11 +291,11 @@ def _alias_bases(statements: list[ast.stmt], lines: list[str]) -> set[str]:
     return buffers
 
 
-def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
+def _step(statement: ast.stmt, lines: list[str]) -> Writing | None:
     if isinstance(statement, ast.Return) and statement.value is not None:
         returned = _names([statement.value])
         last = statement.end_lineno or statement.lineno
-        return Step(statement.lineno, last, returned, "", None, False)
+        return Writing(statement.lineno, last, returned, "", None, False)
     if not isinstance(statement, ast.Expr | ast.Assign) or not isinstance(
         statement.value, ast.Call
     ):
@@ -310,7 +310,7 @@ def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
         return None
     handle = _handle(lines, statement.lineno - 2)
     kernel = called.removesuffix(".run")
-    return Step(
+    return Writing(
         statement.lineno,
         statement.end_lineno or statement.lineno,
         names,
@@ -320,7 +320,7 @@ def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
     )
 
 
-def _piece(statement: ast.stmt, lines: list[str], made: dict[str, Step]) -> Step | None:
+def _piece(statement: ast.stmt, lines: list[str], made: dict[str, Writing]) -> Writing | None:
     """Parses `buf2 = buf1[0]` or `buf5 = buf4`: a new name for an operator's result."""
     if not isinstance(statement, ast.Assign) or "# reuse" in lines[statement.lineno - 1]:
         return None
