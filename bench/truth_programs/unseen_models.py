@@ -1,5 +1,7 @@
 """Models as their libraries publish them, of families that no other file here has.
 
+`unseen_models.json` says which, of what sizes, and the shapes of their inputs; `numbers` are the
+inputs of whole numbers, and between what.
 They were recorded and scored before anybody looked at a line of them. Each is used and then
 trained, at a small size, with random weights.
 
@@ -21,19 +23,20 @@ from typing import Any
 import torch
 
 from bench.truth_programs.program import Case, Program
-from bench.truth_programs.unseen_tables import NUMBERS, SHAPES, TIMM, TRANSFORMERS
+from bench.truth_programs.tables import table
 
+_TABLE = table(__file__)
 _Inputs = dict[str, torch.Tensor | int]
 
 
 def programs() -> list[Program]:
     makers: dict[str, Callable[[], tuple[Any, _Inputs]]] = {}
     if importlib.util.find_spec("timm"):
-        makers |= {name: partial(_timm, name) for name in TIMM}
+        makers |= {name: partial(_timm, name) for name in _TABLE["timm"]}
     if importlib.util.find_spec("torchvision"):
         makers |= {"mnasnet0_5": _mnasnet, "raft_small": _raft, "inception_v3": _inception}
     if importlib.util.find_spec("transformers"):
-        makers |= {name: partial(_transformer, name) for name in TRANSFORMERS}
+        makers |= {name: partial(_transformer, name) for name in _TABLE["transformers"]}
     return [Program(f"unseen-{name}", partial(_cases, make)) for name, make in makers.items()]
 
 
@@ -52,8 +55,9 @@ def _cases(make: Callable[[], tuple[Any, _Inputs]], device: str) -> list[Case]:
 def _timm(name: str) -> tuple[Any, _Inputs]:
     import timm
 
-    size, options = TIMM[name]
-    return timm.create_model(name, **options), {"x": torch.randn(2, 3, size, size)}
+    made = _TABLE["timm"][name]
+    model = timm.create_model(name, **made.get("options", {}))
+    return model, {"x": torch.randn(2, 3, made["size"], made["size"])}
 
 
 def _mnasnet() -> tuple[Any, _Inputs]:
@@ -82,9 +86,9 @@ def _transformer(name: str) -> tuple[Any, _Inputs]:
     import transformers
 
     kind = getattr(transformers, name)
-    inputs, options = TRANSFORMERS[name]
-    model = kind(kind.config_class(**options))
+    made, numbers = _TABLE["transformers"][name], _TABLE["numbers"]
+    model = kind(kind.config_class(**made["options"]))
     return model, {
-        given: torch.randint(*NUMBERS[given], shape) if given in NUMBERS else torch.randn(shape)
-        for given, shape in SHAPES[inputs].items()
+        given: torch.randint(*numbers[given], shape) if given in numbers else torch.randn(shape)
+        for given, shape in _TABLE["shapes"][made["inputs"]].items()
     }
