@@ -48,6 +48,18 @@ def call(k):
     m.k = k
     f(torch.ones(3))
 """
+MASKED = """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mask = MADE
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = torch.ones(3)
+        return x * self.mask
+f = compiled(M())
+def call(x): f(x)
+"""
 CASES = (
     Case("size", ONE, SIZES, 2, "torch._dynamo.mark_dynamic(x, 0)",
          "f = compiled(lambda x: x * 2)\n"
@@ -89,6 +101,8 @@ CASES = (
          "def call(k):\n    global K\n    K = k\n    f(torch.ones(3))", "1, 2, 3", 3,
          "`torch.tensor(K)`", "f = compiled(lambda x, k: x * k)\n"
          "def call(k): f(torch.ones(3), torch.tensor(k))"),
+    Case("none", MASKED.replace("MADE", "None"), "torch.ones(3), torch.ones(3)", 2, "`__init__`",
+         MASKED.replace("MADE", "torch.ones(3)")),
     Case("training", "m = torch.nn.Dropout()\nf = compiled(m)\n"
          "def call(on):\n    m.train(on)\n    f(torch.ones(3))", "True, False, True, False", 2,
          "needed", mended_values="True, False", mended_compiles=2),

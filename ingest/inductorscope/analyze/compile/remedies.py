@@ -45,6 +45,8 @@ REMEDIES = {
     "object": "Make it once, outside of the loop, and pass the same object in each call.",
     "wrapper": "Torch compiles different functions through this wrapper of its own; nothing is to "
     "be changed. They share one limit: `torch._dynamo.config.recompile_limit`.",
+    "none": "Always give it a tensor, or never. What the first call stores in `{argument}` is made "
+    "before it, such as in `__init__`.",
     "alias": "Always or never pass the same tensor twice: `{argument}.clone()`.",
 }  # fmt: skip
 RARE = (

@@ -124,7 +124,7 @@ def _change(text: str) -> tuple[str, str, str | None, str | None]:
         return f"type of {subject}", "type", match[3], None
     if match := _ALIAS.match(text):
         subject = f"{source_as_written(match[1])} is {source_as_written(match[2])}"
-        return subject, "alias", None, None
+        return subject, "none" if match[2] == "None" else "alias", None, None
     if (match := _SYMBOLIC.search(text)) and match[0] != text.partition(" == ")[0]:
         return source_as_written(match[0]), "condition", None, None
     if (match := _EQUAL.match(text)) and "check_" not in match[1]:

@@ -9,7 +9,8 @@ from inductorscope.units import plural
 
 MOST = 3
 COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
-           "dispatch_key_set", "rank", "type", "alias", "global state", "grad_mode")  # fmt: skip
+           "dispatch_key_set", "rank", "type", "none", "alias", "global state",
+           "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
 RARELY = ("constant", "keys", "length", "fixed size", "condition")
 
