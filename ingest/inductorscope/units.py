@@ -68,9 +68,13 @@ def spread(times: Sequence[float]) -> str:
 
 
 def signed_microseconds(value: Figure) -> str:
-    """Formats a difference of durations: `+1.20 ms`."""
-    sign = "" if not value else "+" if value > 0 else "−"
-    return sign + microseconds(None if value is None else abs(value))
+    """Formats a difference of durations, the smallest in µs as those beside it: `+1.20 ms`."""
+    if value is None or not _is_finite(value):
+        return DASH
+    size = abs(value)
+    if size < 0.005:
+        return microseconds(0)
+    return ("+" if value > 0 else "−") + (_with(size, "µs") if size < 0.1 else microseconds(size))
 
 
 def milliseconds(value: Figure) -> str:

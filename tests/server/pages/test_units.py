@@ -40,6 +40,15 @@ def test_other_units_of_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [(None, "—"), (0, "0 µs"), (0.001, "0 µs"), (-0.0157, "−0.02 µs"), (0.2, "+0.20 µs"),
+     (-702, "−702 µs"), (1200, "+1.20 ms")],
+)  # fmt: skip
+def test_differences_of_durations(microseconds: float | None, text: str) -> None:
+    assert plain(units.signed_microseconds(microseconds)) == text
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (4 * 2**30, "4.00 GiB"), (None, "—")],
 )
