@@ -61,7 +61,7 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
     """Returns the newest survey, or one by its name. Raises NotHere."""
     names = surveys(session)
     if name and name not in names:
-        raise NotHere(f"There is no survey {name}.", "The page Atlas lists those that are here.")
+        raise NotHere(f"There is no survey {name}.", "Those that are here are listed at /atlas.")
     name = name or next(iter(names), "")
     figure = figure or "kernels"
     if figure not in BY_ID:

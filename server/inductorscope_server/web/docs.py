@@ -147,7 +147,7 @@ def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
             return FileResponse(picture)
         name = path.removesuffix(ENDING)
         if name not in docs.texts:
-            raise Refusal(404, f"There is no document {path}.", do="/docs lists them.")
+            raise Refusal(404, f"There is no document {path}.", do="They are listed at /docs.")
         if name != path:
             return markdown(docs.texts[name])
         return parts.pages.render(request, "docs.html", docs.page(name, q.strip()))

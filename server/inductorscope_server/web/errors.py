@@ -3,6 +3,7 @@
 import asyncio
 import http
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,8 @@ IDS = {
     "permalink": "the id of a permalink (12 letters and digits)",
 }
 """What parts of addresses are."""
+NOTHING = "There is nothing at this address."
+_OF_RUN = re.compile(r"(?:/api)?/runs/([0-9a-f]{16})/")
 REFUSED_AFTER_SECONDS = 1.0
 """How long a surplus request waits before it is refused, which slows its sender down."""
 Documented = dict[int | str, dict[str, Any]]
@@ -240,17 +243,16 @@ async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path
     what = {
-        404: f"There is nothing at {path}.",
+        404: NOTHING,
         405: f"{path} does not support {request.method}.",
         400: f"The request cannot be read: {error.detail}.",
         413: "The request is larger than this address allows.",
     }.get(error.status_code, f"{error.detail}.")
-    do = "Start from the list of runs at /." if error.status_code == 404 else None
     more = dict(error.headers or {})
     if error.status_code == 405 and (methods := _methods_of(request)):
         more["Allow"] = ", ".join(methods)
-    search = error.status_code == 404
-    return answer(request, Refusal(error.status_code, what, do=do, headers=more, search=search))
+    refused = Refusal(error.status_code, what, headers=more)
+    return answer(request, _no_address(path, what) if error.status_code == 404 else refused)
 
 
 def _methods_of(request: Request) -> list[str]:
@@ -270,7 +272,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if error.errors() else {"loc": (), "msg": "it cannot be read"}
     kind, *rest = [str(part) for part in first["loc"]] or ["request"]
     if kind == "path":
-        return answer(request, Refusal(404, _not_an_address(request.url.path, first), search=True))
+        name = IDS.get(str(first["loc"][-1]))
+        what = f"{first['input']} is not {name}." if name else NOTHING
+        return answer(request, _no_address(request.url.path, what))
     where = ".".join([kind, *rest])
     name = ".".join(rest) or kind
     if first.get("type") == "json_invalid":
@@ -286,12 +290,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return answer(request, Refusal(422, what, where=where))
 
 
-def _not_an_address(path: str, error: Mapping[str, Any]) -> str:
-    """Says which part of a path is malformed."""
-    name = IDS.get(str(error["loc"][-1]))
-    if name is None:
-        return f"There is nothing at {path}."
-    return f"There is nothing at {path}: {error['input']} is not {name}."
+def _no_address(path: str, what: str) -> Refusal:
+    """Refuses a path that is no address, and leads back to the run that it names."""
+    found = _OF_RUN.match(path)
+    run = found[1] if found else None
+    do = f"The run's kernels are listed at {urls.kernels(run)}." if run else None
+    return Refusal(404, what, do=do, where=path, run=run, search=True)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -104,10 +104,15 @@ def test_pages_without_a_run(filled: Filled, page: Page) -> None:
 def test_what_a_run_lacks_is_missing_within_its_tabs(filled: Filled) -> None:
     client, run_of = filled
     run = run_of("trace of a GPU")
-    for path in ("/graphs/nothing", "/compile/99", "/files/999999", "/time?profile=nothing"):
+    for path in (
+        "/graphs/nothing", "/compile/99", "/files/999999", "/time?profile=nothing", "/nothing",
+        "/graphs/nothing/kernels/no_call_of_a_kernel",
+    ):  # fmt: skip
         answer = client.get(f"/runs/{run}{path}")
         assert answer.status_code == 404, path
-        assert len(read_html(answer.text).tabs) == len(TABS) - 1, path
+        seen = read_html(answer.text)
+        assert len(seen.tabs) == len(TABS) - 1, path
+        assert "/runs/" not in "".join(seen.headings), path  # words, no address
 
 
 def crawl(client: TestClient, run: str, few: int = 1, follow: Sequence[Page] = OF_RUN) -> None:

@@ -58,8 +58,8 @@ _case_texts = remembered(case_texts)
 
 def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
     return NotHere(
-        f"Graph {slug} of run {run} has no call {handle} of a kernel {kernel}.",
-        f"Its kernels are listed at /runs/{run}.",
+        f"The graph {slug} has no call {handle} of a kernel {kernel}.",
+        f"The kernels of the run are listed at {urls.kernels(run)}.",
         run,
     )
 
