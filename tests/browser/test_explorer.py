@@ -329,3 +329,23 @@ def test_one_instance_of_a_region_is_chosen_by_list_key_and_link(
     page.keyboard.press("i")
     expect(picker).to_have_value("0")
     assert "instance=" not in page.url
+
+
+def test_the_name_at_the_caret_lights_in_all_panes(page: Page, zoo: Served) -> None:
+    explorer = open_graph(page, zoo, "cuda-foo1", "?panes=post_grad,ir_post,kernel")
+
+    def named(stage: str) -> set[str]:
+        return set(page.locator(f"[data-stage={stage}] .named").all_inner_texts())
+
+    explorer.click_line("post_grad", "torch.ops.aten.neg.default")
+    for _ in range(20):
+        page.keyboard.press("Control+ArrowRight")
+        if named("post_grad") == {"arg0_1"}:
+            break
+    assert named("ir_post") == {"arg0_1"}
+    assert named("kernel") == set()
+    page.locator("[data-stage=kernel] .cm-line", has_text="tl.load(in_ptr0").first.click(
+        position={"x": 40, "y": 8}  # in its first word
+    )
+    expect(page.locator("[data-stage=kernel] .named").first).to_be_visible()
+    assert (named("kernel"), named("post_grad")) == ({"tmp0"}, set())

@@ -350,6 +350,10 @@ export class Explorer implements RowHost {
     if (this.state.point(pane.address, line)) this.light();
   }
 
+  named(name: string): void {
+    for (const pane of this.row.panes) pane.name(name);
+  }
+
   /** The pointer is on a node of a picture. */
   previewed(selected: Selected | null): void {
     if (this.state.preview(selected)) this.light();

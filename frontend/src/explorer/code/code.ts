@@ -22,7 +22,7 @@ import { heatStrip, setHeat, type WarmthOf } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
-import { firstLine, setMarks } from "./lit-lines";
+import { firstLine, nameAt, setMarks, setName } from "./lit-lines";
 import { Ruler } from "./ruler";
 import { ScrollPosition } from "./scroll-position";
 import { squiggled } from "./squiggles";
@@ -33,6 +33,8 @@ export interface CodeEvents {
   hovered(line: number | null): void;
   /** The caret was moved to a line by keyboard. */
   reached(line: number): void;
+  /** The caret is at a name, or at none. */
+  named?(name: string): void;
   /** `extend`: select from the selected line to this one. */
   clicked(line: number, extend: boolean): void;
 }
@@ -206,6 +208,7 @@ export class Code {
       this.wrapping.of(this.wraps(shown, options)),
       EditorView.updateListener.of((update) => {
         if (!update.selectionSet || !this.view.hasFocus) return;
+        this.events.named?.(nameAt(update.state));
         const byKeys = update.transactions.some(
           (each) => each.isUserEvent("select") && !each.isUserEvent("select.pointer"),
         );
@@ -388,6 +391,10 @@ export class Code {
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
     this.room = width - this.scrolled.gutter();
     return start >= left && start <= left + this.room / 2;
+  }
+
+  name(name: string): void {
+    this.made?.dispatch({ effects: setName.of(name) });
   }
 
   placeCaret(line: number): void {

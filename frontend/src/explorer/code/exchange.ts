@@ -4,7 +4,7 @@ import { EditorState, type Extension, StateEffect, type Text } from "@codemirror
 import { EditorView } from "@codemirror/view";
 import { LOOK } from "../../shared/look";
 import { NO_MARKS } from "../state/marks";
-import { litLines, numbers, setMarks } from "./lit-lines";
+import { litLines, litNames, numbers, setMarks } from "./lit-lines";
 
 /** Scrolls to the beginning of a line, by known heights: measuring the position of the line and of
  * each box around it would cost layouts. */
@@ -24,6 +24,7 @@ export const LASTING = [
   EditorState.phrases.of({ Find: "Find in this pane" }),
   numbers,
   litLines,
+  litNames,
   straight,
 ];
 

@@ -6,7 +6,7 @@ import type { Extension } from "@codemirror/state";
 import { Decoration } from "@codemirror/view";
 import { make } from "../../shared/elements";
 import { Inserted } from "./elements";
-import { visibleLines } from "./visible-lines";
+import { type Decorate, visibleLines } from "./visible-lines";
 
 /** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
 const ANNOTATION = /: "(?:Sym\(|[a-z]+\d*\[)[^"\n]*"/g;
@@ -25,7 +25,9 @@ function folded(text: string, sign: string): Decoration {
   return Decoration.replace({ widget });
 }
 
-export const foldedAnnotations: Extension = visibleLines((add, line) => {
+export const foldedAnnotations: Extension = visibleLines(fold, undefined, true);
+
+function fold(add: Parameters<Decorate>[0], line: Parameters<Decorate>[1]): void {
   const comment = FOLDERS.exec(line.text);
   if (comment?.[1] && comment[2]) {
     const from = line.from + comment[1].length;
@@ -41,4 +43,4 @@ export const foldedAnnotations: Extension = visibleLines((add, line) => {
     const from = line.from + found.index;
     add(from, from + found[0].length, decoration);
   }
-});
+}

@@ -1,6 +1,12 @@
-// Highlighted lines of a code view. Only visible lines are decorated, so that ten thousand matches
+// Highlighted lines of a code view, and where the name at the caret occurs. Only visible lines are decorated, so that ten thousand matches
 // cost no more than ten.
-import { type Extension, Facet, StateEffect, StateField } from "@codemirror/state";
+import {
+  type EditorState,
+  type Extension,
+  Facet,
+  StateEffect,
+  StateField,
+} from "@codemirror/state";
 import { Decoration, gutter, lineNumbers } from "@codemirror/view";
 import { classesOf, type Marks, NO_MARKS } from "../state/marks";
 import { Sign } from "./elements";
@@ -57,3 +63,36 @@ export const litLines: Extension = [marksField, lit, edges];
 export const numbers = lineNumbers({
   formatNumber: (number, state) => String(number + state.facet(firstLine) - 1),
 });
+
+export const setName = StateEffect.define<string>();
+
+const nameField = StateField.define<string>({
+  create: () => "",
+  update: (name, { effects }) => effects.find((each) => each.is(setName))?.value ?? name,
+});
+
+const WORD = /[A-Za-z_]\w*/g;
+/** Words that name nothing. */
+const COMMON =
+  /^(?:None|and|as|auto|class|const|def|default|else|for|from|if|import|in|is|not|or|return|self)$/;
+const NAMED = Decoration.mark({ class: "named" });
+
+export const litNames = [
+  nameField,
+  visibleLines(
+    (add, { text, from }, { state }) => {
+      const name = state.field(nameField);
+      if (!name || !text.includes(name)) return;
+      for (const { 0: word, index } of text.matchAll(WORD)) {
+        if (word === name) add(from + index, from + index + word.length, NAMED);
+      }
+    },
+    (update) => update.startState.field(nameField) !== update.state.field(nameField),
+  ),
+];
+
+export function nameAt(state: EditorState): string {
+  const word = state.wordAt(state.selection.main.head);
+  const name = word ? state.sliceDoc(word.from, word.to) : "";
+  return /^[A-Za-z_]\w+$/.test(name) && !COMMON.test(name) ? name : "";
+}

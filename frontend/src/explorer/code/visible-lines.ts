@@ -2,9 +2,9 @@
 // visible in several pieces; its first one is decorated.
 import { type Extension, RangeSetBuilder } from "@codemirror/state";
 import {
-  type Decoration,
+  Decoration,
   type DecorationSet,
-  type EditorView,
+  EditorView,
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
@@ -16,10 +16,12 @@ export type Decorate = (
   view: EditorView,
 ) => void;
 
-/** `changed`: other changes after which to rebuild them. */
+/** `changed`: other changes after which to rebuild them. `hides`: they hide text, which the caret
+ * passes over. */
 export function visibleLines(
   decorate: Decorate,
   changed: (update: ViewUpdate) => boolean = () => false,
+  hides = false,
 ): Extension {
   const build = (view: EditorView): DecorationSet => {
     const builder = new RangeSetBuilder<Decoration>();
@@ -49,6 +51,12 @@ export function visibleLines(
         }
       }
     },
-    { decorations: (value) => value.decorations },
+    {
+      decorations: (value) => value.decorations,
+      provide: (plugin) =>
+        EditorView.atomicRanges.of((view) => {
+          return (hides && view.plugin(plugin)?.decorations) || Decoration.none;
+        }),
+    },
   );
 }

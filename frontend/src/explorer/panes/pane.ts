@@ -38,6 +38,7 @@ export interface PaneHost {
   /** A compiled text of a kernel. */
   compiledText(key: string): Promise<string>;
   hovered(pane: Pane, line: number | null): void;
+  named(name: string): void;
   clicked(pane: Pane, line: number, extend: boolean): void;
   chosen(pane: Pane, stage: string, file: string | null): void;
   handleChosen(handle: number | null): void;
@@ -223,6 +224,7 @@ export class Pane {
         hovered: (line: number | null) => this.host.hovered(this, line),
         reached: (line: number) => this.host.hovered(this, line),
         clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
+        named: (name: string) => this.host.named(name),
       };
       this.code = new Code(this.body, events, this.host.nonce);
     }
@@ -374,6 +376,10 @@ export class Pane {
 
   reveal(line: number): void {
     this.code?.reveal(line);
+  }
+
+  name(name: string): void {
+    this.code?.name(name);
   }
 
   placeCaret(line: number): void {
