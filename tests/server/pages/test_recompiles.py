@@ -52,6 +52,16 @@ def f(x):
     return x * t
 for n in range(3): f(torch.full((4,), n + 0.5))
 """
+ENCODED = """
+import torch
+encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 1, 8), 1)
+@torch.compile(backend='eager')
+def f(x):
+    y = x + 1
+    z = encoder(y, mask=torch.zeros(4, 4){said})
+    return z * 2
+f(torch.randn(4, 2, 8))
+"""
 
 
 class Ran(NamedTuple):
@@ -69,6 +79,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "broken": BROKEN,
         "modules": MODULES,
         "strides": STRIDES,
+        "encoded": ENCODED.format(said=""),
+        "causal": ENCODED.format(said=", is_causal=False"),
     }
     made = {}
     for name, text in programs.items():
@@ -135,6 +147,19 @@ def test_recompiles_for_what_a_break_passes_on_are_due_to_the_break(
     assert isinstance(cause, Cause)
     assert "Values that are passed on cost 1 recompile of the code after it." in cause.why
     assert "___stack" not in f"{cause.what} {cause.fix} {cause.why}"
+
+
+def test_a_break_in_a_library_is_told_at_the_call_that_leads_to_it(
+    ran: dict[str, Ran], tmp_path: Path
+) -> None:
+    cause = found_in(tmp_path, ran["encoded"].log, graph_breaks)
+    assert isinstance(cause, Cause)
+    assert cause.lines[0].path.endswith("encoded.py")
+    assert cause.lines[0].line == 7
+    assert "`is_causal=True` or `False`" in cause.fix
+    mended = found_in(tmp_path, ran["causal"].log, graph_breaks)
+    assert isinstance(mended, Cleared)
+    assert mended.text == "No graph breaks."
 
 
 def test_torchs_own_wrapper_compiles_nothing_again(ran: dict[str, Ran], tmp_path: Path) -> None:

@@ -138,5 +138,28 @@ def _resumptions(story: Story, places: Iterable[BreakPlace]) -> None:
         _name, line = resumed(compile_.function or "")
         if line is not None:
             after.setdefault((compile_.file, line), []).append(compile_.number)
+    known = {(place.file, place.line) for place in places}
     for place in places:
         place.resumed = after.get((place.file, place.line), [])
+        broken = {_function(story, number) for number in place.compiles}
+        if not place.resumed:  # it broke in what the function calls, in a line of its own
+            place.resumed = [
+                number
+                for at, numbers in after.items()
+                if at not in known
+                for number in numbers
+                if _function(story, number) in broken
+            ]
+
+
+def _function(story: Story, compile_: int) -> tuple[str | None, str]:
+    compiled = story.compiles[compile_]
+    return compiled.file, resumed(compiled.function or "")[0]
+
+
+def cut_lines(story: Story, place: BreakPlace) -> list[tuple[str | None, int | None]]:
+    """Returns the lines in which compiled functions break: that of the break, and those of calls
+    that lead to it, which run uncompiled."""
+    after = [story.compiles[number] for number in place.resumed]
+    lines = [(compiled.file, resumed(compiled.function or "")[1]) for compiled in after]
+    return list(dict.fromkeys([(place.file, place.line), *lines]))

@@ -4,7 +4,7 @@ import re
 
 from inductorscope import urls
 from inductorscope.analyze.compile.branches import ends_loop, function_end, without_branch
-from inductorscope.analyze.compile.breaks import BreakPlace, break_places
+from inductorscope.analyze.compile.breaks import BreakPlace, break_places, cut_lines
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import History, histories
 from inductorscope.analyze.compile.resumptions import resumed
@@ -21,6 +21,10 @@ from inductorscope.formats.vocabulary import OVERHEAD, SOURCE
 from inductorscope.units import percent, plural, seconds
 
 DYNAMIC = Change(dynamic=True)
+CAUSAL = (
+    "Say whether the mask is causal, `is_causal=True` or `False`, where the encoder or decoder is "
+    "called: else it looks at the mask's values."
+)
 MOSTLY = 0.3
 """Share of the kernels' time from which uncompiled code is the first cause."""
 STARTS = 0.1
@@ -88,7 +92,10 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
     total = f"{plural(sum(place.count for place in places), 'graph break')}"
     if len(places) > 1:
         total += f" at {plural(len(places), 'place')}"
-    own = evidence.own_line(first.stack) if is_library(first.file or "") else []
+    own: list[CauseLine] = []
+    if is_library(first.file or ""):
+        calls = (at for at in cut_lines(story, first)[1:] if not is_library(at[0] or ""))
+        own = evidence.line(*next(calls, (None, None))) or evidence.own_line(first.stack)
     shares = kernel_shares(evidence)
     share = None if shares is None else shares.eager / shares.whole
     why = "Each ends a graph: nothing fuses across it, and guards are checked again after it."
@@ -106,7 +113,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         why += f" Values that are passed on cost {count} of the code after it"
         why += ", which runs uncompiled from torch's limit on." if limit else "."
     fix = mended(evidence, first)
-    if own:
+    if own and fix != CAUSAL:
         fix += " Or call what leads to it before the compiled function, and pass the result in."
     return Cause(
         "graph breaks",
@@ -116,7 +123,7 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         why=why,
         concerns=share if shares and broken_out(evidence, shares) else _lost(evidence),
         urgent=limit or (first.skips and (share is None or share >= MOSTLY)),
-        lines=[*evidence.line(first.file, first.line, first.code), *own],
+        lines=[*own, *evidence.line(first.file, first.line, first.code)],
     )
 
 
@@ -153,6 +160,8 @@ def _skipped(evidence: Evidence, place: BreakPlace) -> str:
 
 def mended(evidence: Evidence, place: BreakPlace) -> str:
     """Returns what to write instead of the line that breaks."""
+    if place.stack and place.stack[-1].function == "_detect_is_causal_mask":
+        return CAUSAL  # torch's hint would only move the break to a branch of the layer
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
     if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch

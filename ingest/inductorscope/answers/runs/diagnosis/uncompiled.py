@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.breaks import break_places, cut_lines
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
@@ -193,10 +193,11 @@ def uncalled(evidence: Evidence) -> Cause | None:
 
 
 def broken_out(evidence: Evidence, shares: Shares) -> bool:
-    """Whether a line that runs longest without being compiled is one that breaks a graph."""
+    """Whether a line that runs longest without being compiled is one in which a graph breaks."""
     story, lines = evidence.story.story, evidence.sampled(shares.eager)
-    places = [] if story is None else [(at.file, at.line) for at in break_places(story)]
-    return any((line.path, line.line) in places for line in lines)
+    places = [] if story is None else break_places(story)
+    cut = [at for place in places if story for at in cut_lines(story, place)]
+    return any((line.path, line.line) in cut for line in lines)
 
 
 def nothing_compiled(evidence: Evidence, shares: Shares | None) -> bool:
