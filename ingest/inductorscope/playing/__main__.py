@@ -82,8 +82,8 @@ class Playground:
         self.kernels.keep(asked.person, files)
         seconds = time.perf_counter() - begin
         return Tried(
-            run, outcome.error or None, outcome.line, printed, outcome.seconds, seconds,
-            outcome.call_ms,
+            run=run, error=outcome.error or None, line=outcome.line, printed=printed,
+            compile_seconds=outcome.seconds, read_seconds=seconds, call_ms=outcome.call_ms,
         )  # fmt: skip
 
     def _read(self, root: Path, asked: TryAsked) -> str | None:

@@ -81,9 +81,10 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
         for row in _rows(own, device, mode, found, torches, figure, whole=bool(program))
     ]
     return Atlas(
-        name, figure, program, BY_ID[figure].title, torches, rows, events_of(cells, program),
-        sum(bool(cell.failure) for cell in cells), names,
-        {count.id: count.title for count in COUNTS if count.id in known},
+        name=name, figure=figure, program=program, title=BY_ID[figure].title, torches=torches,
+        rows=rows, events=events_of(cells, program),
+        failed=sum(bool(cell.failure) for cell in cells), names=names,
+        figures={count.id: count.title for count in COUNTS if count.id in known},
     )  # fmt: skip
 
 

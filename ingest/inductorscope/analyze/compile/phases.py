@@ -178,10 +178,10 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
             choices = [*_choice(facts, "best"), *_choice(facts, "best_triton")]
     story.tunings.append(
         Tuning(
-            instant.owner, log, instant.line,
-            instant.name.removesuffix("_autotuning").removesuffix("_template"),
-            (_text(instant, "autotune_shape") or "")[:300], instant.duration_us, choices,
-            (_text(instant, "autotune_dtypes") or "")[:200], count,
+            compile=instant.owner, log=log, line=instant.line,
+            what=instant.name.removesuffix("_autotuning").removesuffix("_template"),
+            shapes=(_text(instant, "autotune_shape") or "")[:300], us=instant.duration_us,
+            choices=choices, dtypes=(_text(instant, "autotune_dtypes") or "")[:200], count=count,
         )
     )  # fmt: skip
 

@@ -153,10 +153,11 @@ def _break(log: LogState, record: LogRecord, number: int) -> None:
     text = read_graph_break(record.payload_text)
     log.story.breaks.append(
         GraphBreak(
-            number, log.number, record.line, text.file, text.line, text.title[:LONGEST],
-            text.explanation[:LONGEST], [hint[:LONGEST] for hint in text.hints[:20]],
-            text.context[:LONGEST], text.link, text.instruction[:300],
-            log.stack([frame.logged for frame in text.stack]),
+            compile=number, log=log.number, line=record.line, file=text.file, at=text.line,
+            title=text.title[:LONGEST], explanation=text.explanation[:LONGEST],
+            hints=[hint[:LONGEST] for hint in text.hints[:20]], context=text.context[:LONGEST],
+            link=text.link, instruction=text.instruction[:300],
+            stack=log.stack([frame.logged for frame in text.stack]),
         )
     )  # fmt: skip
 
@@ -223,10 +224,11 @@ def _symbol(log: LogState, record: LogRecord, number: int) -> None:
             return  # another attempt of the same compile
     log.story.symbols.append(
         Symbol(
-            number, log.number, record.line, facts.symbol[:100], source, source_as_written(source),
-            None if facts.val is None else facts.val[:200],
-            None if facts.vr is None else facts.vr[:200],
-            record.kind == UNBACKED_SYMBOL, frame,
+            compile=number, log=log.number, line=record.line, name=facts.symbol[:100],
+            source=source, subject=source_as_written(source),
+            value=None if facts.val is None else facts.val[:200],
+            range=None if facts.vr is None else facts.vr[:200],
+            unbacked=record.kind == UNBACKED_SYMBOL, frame=frame,
         )
     )  # fmt: skip
 
@@ -259,9 +261,9 @@ def _expression(log: LogState, record: LogRecord, number: int) -> None:
         log.expressions[facts.result_id] = ours
     log.story.expressions.append(
         Expression(
-            ours, facts.result[:LONGEST], (facts.method or "")[:100],
-            [argument[:500] for argument in facts.arguments[:20]], made_from,
-            _user_frame(log, facts), record.line,
+            number=ours, text=facts.result[:LONGEST], method=(facts.method or "")[:100],
+            arguments=[argument[:500] for argument in facts.arguments[:20]], made_from=made_from,
+            frame=_user_frame(log, facts), line=record.line,
         )
     )  # fmt: skip
 
@@ -284,10 +286,10 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
         written = ", ".join(f"{key} {value}" for key, value in chosen.items())
         log.story.kernels.append(
             KernelCompiled(
-                number, str(name)[:500], figure(facts.get("compile_time_us")),
-                written[:500], state[:300],
-                {key: value for key, value in chosen.items() if type(value) is int},
-                count,
+                compile=number, name=str(name)[:500], us=figure(facts.get("compile_time_us")),
+                configuration=written[:500], state=state[:300],
+                options={key: value for key, value in chosen.items() if type(value) is int},
+                tried=count,
             )
         )  # fmt: skip
 

@@ -61,8 +61,9 @@ class LogState:
         occurrence = self._occurrences.get(record.compile_id or "", -1) + 1
         self._occurrences[record.compile_id or ""] = occurrence
         begun = Compile(
-            len(self.story.compiles), self.number, self.facts.rank, record.compile_id, occurrence,
-            record.line, record.line, record.pid,
+            number=len(self.story.compiles), log=self.number, rank=self.facts.rank,
+            id=record.compile_id, occurrence=occurrence, line=record.line, last_line=record.line,
+            pid=record.pid,
         )  # fmt: skip
         self.story.compiles.append(begun)
         self._compiles[record.compile_id] = begun

@@ -159,8 +159,8 @@ def _of_triton(error: TritonError) -> Diagnostic:
     code = quoted[-1] if quoted else ""
     column = (error.column or 0) + 1
     return Diagnostic(
-        "error", error.message or "Triton rejected this line", 0, "kernel", error.line or 1, column,
-        code=code, marks=" " * (column - 1) + "^",
+        severity="error", message=error.message or "Triton rejected this line", line=0,
+        file="kernel", at=error.line or 1, column=column, code=code, marks=" " * (column - 1) + "^",
     )  # fmt: skip
 
 

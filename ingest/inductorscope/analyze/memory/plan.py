@@ -222,8 +222,8 @@ class Walk:
     ) -> Storage:
         nbytes, known, reason = self._size(layout)
         storage = Storage(
-            len(self.plan.storages), role, nbytes, known, reason, layout.device, line, line,
-            inside=inside,
+            number=len(self.plan.storages), role=role, nbytes=nbytes, known=known, reason=reason,
+            device=layout.device, born=line, freed=line, inside=inside,
         )  # fmt: skip
         self.plan.storages.append(storage)
         self._hold(name, storage, line, layout)
@@ -342,8 +342,9 @@ def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> 
         call = statement.call
         steps.append(
             Step(
-                statement.line, statement.kind, text, change, live, held,
-                call.kernel if call is not None else "", call.handle if call is not None else 0,
+                line=statement.line, kind=statement.kind, text=text, change=change, live=live,
+                inputs=held, kernel=call.kernel if call is not None else "",
+                handle=call.handle if call is not None else 0,
             )
         )  # fmt: skip
     return steps

@@ -244,8 +244,9 @@ def _piece(
 def _described(kind: str, lane: Lane, bars: Bars, first_row: int) -> LaidTrack:
     top = bars.row == first_row
     return LaidTrack(
-        kind, lane.process, lane.thread, lane.process_name, lane.thread_name, first_row,
-        int(bars.row[-1]) - first_row + 1, len(bars), float(bars.us[top].sum()),
+        kind=kind, process=lane.process, thread=lane.thread, process_name=lane.process_name,
+        thread_name=lane.thread_name, first_row=first_row, rows=int(bars.row[-1]) - first_row + 1,
+        events=len(bars), busy_us=float(bars.us[top].sum()),
     )  # fmt: skip
 
 

@@ -161,8 +161,9 @@ def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
         by_name[call.graph.slug, call.kernel].append(call)
     return [
         KernelCalls(
-            graph, kernel, alike[0].handle, alike[0].kind, len(alike), alike[0].category,
-            _sum(call.launches for call in alike), _time(alike),
+            graph=graph, kernel=kernel, handle=alike[0].handle, kind=alike[0].kind,
+            calls=len(alike), category=alike[0].category,
+            launches=_sum(call.launches for call in alike), time_us=_time(alike),
         )
         for (graph, kernel), alike in by_name.items()
     ]  # fmt: skip

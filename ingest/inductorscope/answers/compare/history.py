@@ -156,8 +156,9 @@ def history(
         title, unit = _named(figure)
         names = _names(session, FIGURES[figure].column)
     return History(
-        name, tag, figure, kernel, title, unit, runs, len(timed), changes, places, levels, FEWEST,
-        titles, names, TREND - 1,
+        name=name, tag=tag, figure=figure, kernel=kernel, title=title, unit=unit, runs=runs,
+        known=len(timed), changes=changes, places=places, levels=levels, fewest=FEWEST,
+        figures=titles, names=names, trend=TREND - 1,
     )  # fmt: skip
 
 
@@ -256,9 +257,10 @@ def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     times = [call.time_us for call in calls if call.time_us is not None]
     return HistoryRun(
-        run.id, run.name, run.created_at, run.torch_version, run.device,
-        fsum(times) if times else None, ", ".join(names[:NAMED]) + more,
-        next((group.change for group in groups if group.change != "same code"), "same code"),
+        id=run.id, name=run.name, created_at=run.created_at, torch_version=run.torch_version,
+        device=run.device, value=fsum(times) if times else None,
+        kernel=", ".join(names[:NAMED]) + more,
+        change=next((group.change for group in groups if group.change != "same code"), "same code"),
     )  # fmt: skip
 
 

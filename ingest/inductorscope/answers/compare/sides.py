@@ -174,10 +174,10 @@ def _calls(session: Session, graph_id: int, graph: Graph, nodes: dict[str, Node]
         computed = [nodes[name] for name in dict.fromkeys(texts[number][1]) if name in nodes]
         calls.append(
             Call(
-                graph, kernel.name, handle, kernel.kind, kernel.category, digests[kernel.name],
-                computed,
-                shared if own_us is None else own_us,
-                None if launches is None else launches / kernel.call_count,
+                graph=graph, kernel=kernel.name, handle=handle, kind=kernel.kind,
+                category=kernel.category, digest=digests[kernel.name], nodes=computed,
+                time_us=shared if own_us is None else own_us,
+                launches=None if launches is None else launches / kernel.call_count,
             )
         )  # fmt: skip
     if any(not call.nodes and call.category != EXTERN for call in calls):

@@ -229,9 +229,10 @@ def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], b
         comparable = known is not None and known.passes and entry.artifact_id is not None
         rows.append(
             RecordRow(
-                what, (meaning(f"{ARTIFACT}:{what}") if named else meaning(entry.kind)) or "",
-                entry.line, entry.attempt or 0, entry.artifact_id, size, lines,
-                before if comparable else None, None,
+                what=what,
+                meaning=(meaning(f"{ARTIFACT}:{what}") if named else meaning(entry.kind)) or "",
+                line=entry.line, attempt=entry.attempt or 0, artifact=entry.artifact_id, size=size,
+                lines=lines, before=before if comparable else None, earlier=None,
             )
         )  # fmt: skip
         if comparable:

@@ -253,9 +253,10 @@ def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {each.what} of {where}, {_name(lacks)} has none"
     return DifferenceRow(
-        (AREAS.get(each.what) or "graphs"), each.what, each.compile_id, pair.rank,
-        None if left is None else left.artifact, None if right is None else right.artifact, text,
-        next((item.line for item in (left, right) if item is not None), 0),
+        area=AREAS.get(each.what) or "graphs", what=each.what, compile_id=each.compile_id,
+        rank=pair.rank, one=None if left is None else left.artifact,
+        other=None if right is None else right.artifact, text=text,
+        line=next((item.line for item in (left, right) if item is not None), 0),
     )  # fmt: skip
 
 

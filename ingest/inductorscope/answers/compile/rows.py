@@ -278,9 +278,9 @@ def cache_groups(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[Cach
         )
     return [
         CacheGroup(
-            cache, outcome, reason, len(events),
-            sum(event.saved_ms or 0.0 for event in events) or None,
-            run_story.refs(dict.fromkeys(event.compile for event in events[:MOST_STEPS])),
+            cache=cache, outcome=outcome, reason=reason, count=len(events),
+            saved_ms=sum(event.saved_ms or 0.0 for event in events) or None,
+            compiles=run_story.refs(dict.fromkeys(event.compile for event in events[:MOST_STEPS])),
         )
         for (cache, outcome, reason), events in list(groups.items())[:MOST_GROUPS]
     ]  # fmt: skip

@@ -84,8 +84,8 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
             (
                 steps[0].number,
                 FunctionForecast(
-                    history.function, history.file, history.line, [step.id or "" for step in steps],
-                    missing, cost,
+                    function=history.function, file=history.file, line=history.line,
+                    compiles=[step.id or "" for step in steps], missing=missing, forecast=cost,
                 ),
             )
         )  # fmt: skip

@@ -51,9 +51,10 @@ def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
         places = squeezed([(span.start_us - begin, span.duration_us) for span in lane])
         rows += [
             SpanRow(
-                span.name, work_of(span.name, waiting), span.start_us - begin, span.duration_us,
-                span.self_us, x, number, span.depth, span.owner,
-                ids[span.owner] if 0 <= span.owner < len(ids) else "", span.label,
+                name=span.name, kind=work_of(span.name, waiting), start_us=span.start_us - begin,
+                duration_us=span.duration_us, self_us=span.self_us, x_us=x, lane=number,
+                depth=span.depth, compile=span.owner,
+                id=ids[span.owner] if 0 <= span.owner < len(ids) else "", label=span.label,
             )
             for span, x in zip(lane, places, strict=True)
         ]  # fmt: skip

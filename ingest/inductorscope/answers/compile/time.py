@@ -185,11 +185,11 @@ def compare_phases(session: Session, run_story: RunStory, a: str, b: str) -> Bes
         for name in names
     ]  # fmt: skip
     return Beside(
-        _names(story.compiles), a, b,
-        None if left is None else ref_of(left), None if right is None else ref_of(right),
-        sum(item.self_us for item in first.values()),
-        sum(item.self_us for item in second.values()),
-        sorted(rows, key=lambda row: -abs(row.more_us)), trouble,
+        names=_names(story.compiles), a=a, b=b, one=None if left is None else ref_of(left),
+        other=None if right is None else ref_of(right),
+        one_us=sum(item.self_us for item in first.values()),
+        other_us=sum(item.self_us for item in second.values()),
+        rows=sorted(rows, key=lambda row: -abs(row.more_us)), trouble=trouble,
     )  # fmt: skip
 
 

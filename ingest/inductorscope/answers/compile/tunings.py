@@ -132,10 +132,11 @@ def _row(
     op = tuned.op if isinstance(tuned, TunedTable) else tuned.what
     best = min((choice.us for choice in tuned.choices if choice.us is not None), default=None)
     return TunedRow(
-        ref, op, tuned.shapes, printed.strides if printed else "", tuned.dtypes, seconds,
-        printed.precompile_seconds if printed else None, tuned.count,
-        [_candidate(choice, best) for choice in tuned.choices],
-        _chosen(ref, tuned.choices, tuned.shapes, calls), log, tuned.line,
+        compile=ref, op=op, shapes=tuned.shapes, strides=printed.strides if printed else "",
+        dtypes=tuned.dtypes, seconds=seconds,
+        precompile_seconds=printed.precompile_seconds if printed else None, count=tuned.count,
+        candidates=[_candidate(choice, best) for choice in tuned.choices],
+        chosen=_chosen(ref, tuned.choices, tuned.shapes, calls), log=log, line=tuned.line,
     )  # fmt: skip
 
 

@@ -91,9 +91,10 @@ def unfused_rows(
             reasons = [f"{in_words(said.reason)} ({said.reason})".strip(), *reasons]
         one, other = nodes.sides(pair.one, pair.other)
         rows[key] = UnfusedRow(
-            graph.slug, one, other, pair.buffers, pair.passes, 1, pair.saved, us, rule,
-            RULES[rule], reasons, said is not None,
-            run_story.texts_spoken.get(path), 0 if said is None else said.line,
+            graph=graph.slug, one=one, other=other, buffers=pair.buffers, passes=pair.passes,
+            pairs=1, saved=pair.saved, saved_us=us, rule=rule, title=RULES[rule], reasons=reasons,
+            logged=said is not None, log=run_story.texts_spoken.get(path),
+            line=0 if said is None else said.line,
         )  # fmt: skip
     return list(rows.values())
 

@@ -175,8 +175,9 @@ def kernel_lines(session: Session, run: str) -> list[KernelLine]:
                 least = min(Confidence.inferred, max(lines.values()))
                 rows += [
                     KernelLine(
-                        path, source_line, source, slug, kernel, line, code[line - 1],
-                        Confidence(certainty).name,
+                        path=path, source_line=source_line, source=source, graph=slug,
+                        kernel=kernel, line=line, text=code[line - 1],
+                        certainty=Confidence(certainty).name,
                     )
                     for line, certainty in lines.items()
                     if certainty >= least

@@ -218,10 +218,11 @@ class _Part(msgspec.Struct):
             best = max(known[line] for line in own)
             handles = [handle for line, handle in sites.items() if line in known]
             yield LineKernel(
-                self.graph.slug, kernel.name, min(handles or sites.values(), default=1),
-                kernel.category, kernel.time_us, spent.get(kernel.id),
-                _ranges(sorted(line for line in own if known[line] == best)),
-                Confidence(best).name,
+                graph=self.graph.slug, kernel=kernel.name,
+                handle=min(handles or sites.values(), default=1), category=kernel.category,
+                time_us=kernel.time_us, line_us=spent.get(kernel.id),
+                lines=_ranges(sorted(line for line in own if known[line] == best)),
+                certainty=Confidence(best).name,
             )  # fmt: skip
 
     def nodes(self, session: Session) -> Iterator[LineNodes]:

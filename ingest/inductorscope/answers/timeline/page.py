@@ -166,9 +166,9 @@ def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
     if total > MOST_MATCHES:
         listed = from_start
     return Matches(
-        total, us, start if total > MOST_MATCHES else 0.0,
-        listed.event.tolist(), listed.row.tolist(), np.round(listed.ts, 3).tolist(),
-        np.round(listed.us, 3).tolist(),
+        total=total, us=us, first_us=start if total > MOST_MATCHES else 0.0,
+        event=listed.event.tolist(), row=listed.row.tolist(),
+        start_us=np.round(listed.ts, 3).tolist(), length_us=np.round(listed.us, 3).tolist(),
     )  # fmt: skip
 
 

@@ -154,8 +154,9 @@ def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
         track = laid.track_of(row)
         events.append(
             Event(
-                number, names.get(name, ""), laid.facts.categories[category], track.title,
-                track.kind == STREAM, row, round(ts, 3), round(us, 3),
+                number=number, name=names.get(name, ""), category=laid.facts.categories[category],
+                track=track.title, on_device=track.kind == STREAM, row=row, start_us=round(ts, 3),
+                us=round(us, 3),
             )
         )  # fmt: skip
     return events

@@ -134,8 +134,8 @@ def _nest(functions: Untyped, sizes: Untyped, tiling: Untyped) -> LoopFacts:
     ranges = [str(size) for size in (*group, *reduction)]
     nodes = [str(getattr(body, "original_fn", body).args[0].get_name()) for body in functions]
     nest = LoopFacts(
-        "", "", nodes, ranges, len(reduction),
-        [int(factor) for factor in factors], [int(loop) for loop in loops],
+        graph="", kernel="", nodes=nodes, ranges=ranges, reductions=len(reduction),
+        vectors=[int(factor) for factor in factors], loops=[int(loop) for loop in loops],
     )  # fmt: skip
     if not nest.vectors:
         nest.reason = _reason(functions, nest, more[0] if more else None)

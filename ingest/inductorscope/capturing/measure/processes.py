@@ -120,9 +120,10 @@ class Runner(msgspec.Struct, eq=False):
             step = _profiled(out, facts.profiles.get(COMPILED))
         seen, ordered = watching.seen, sorted(timing.samples)
         return Once(
-            arm.label, timing.p10, step, facts.torch_version or "", time.monotonic() - began,
-            seen.load, seen.others_share, seen.clock, seen.disturbed(), statistics.mean(ordered),
-            quantile(ordered, 0.75) > DIFFER * quantile(ordered, 0.25),
+            arm=arm.label, ms=timing.p10, step=step, torch=facts.torch_version or "",
+            seconds=time.monotonic() - began, load=seen.load, others=seen.others_share,
+            clock_mhz=seen.clock, disturbed=seen.disturbed(), mean_ms=statistics.mean(ordered),
+            differ=quantile(ordered, 0.75) > DIFFER * quantile(ordered, 0.25),
         )  # fmt: skip
 
     def counts(self, arm: Arm) -> dict[str, int]:

@@ -116,8 +116,9 @@ def capture_script(
     (out / environment.TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
         running = Running(
-            spec, loading, out, watch, COMPILED, cache or Path(scratch) / "cache",
-            cache is not None, measured, launch=launch,
+            spec=spec, loading=loading, out=out, watch=watch, label=COMPILED,
+            cache=cache or Path(scratch) / "cache", reuse_cache=cache is not None,
+            measured=measured, launch=launch,
         )  # fmt: skip
         interrupted = False
         try:

@@ -75,8 +75,9 @@ def _kernel(lines: list[str], definition: Definition, floor: int) -> CodeKernel:
     start = first if definition.indent else _comments_above(lines, first, floor)
     kind, category = kernel_facts.classify(name, made_by, block, body.first)
     kernel = CodeKernel(
-        name, kind, category, first + 1, last + 1, start + 1,
-        first + body.first + 1, first + min(body.last, len(block) - 1) + 1,
+        name=name, kind=kind, category=category, first_line=first + 1, last_line=last + 1,
+        comment_line=start + 1, body_first=first + body.first + 1,
+        body_last=first + min(body.last, len(block) - 1) + 1,
     )  # fmt: skip
     kernel.parameters = body.parameters
     kernel.facts = kernel_facts.read_facts(block, body.first, made_by)

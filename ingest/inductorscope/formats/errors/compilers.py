@@ -113,8 +113,8 @@ class _Reader:
             file, at, column, severity, message = placed.groups()
             self._add(
                 Diagnostic(
-                    severity, message, number, file, int(at), int(column) if column else None,
-                    self.functions.get(file, ""),
+                    severity=severity, message=message, line=number, file=file, at=int(at),
+                    column=int(column) if column else None, function=self.functions.get(file, ""),
                 )
             )  # fmt: skip
             return

@@ -177,8 +177,9 @@ class PhaseEvents(msgspec.Struct, eq=False):
         label = _label(event.args) if len(event.args) > 30 else ""
         self.spans.append(
             Span(
-                phase.name, phase.start_us, duration, max(duration - phase.inside_us, 0.0),
-                phase.depth, self._owner(phase.compile_id), label, phase.attempt,
+                name=phase.name, start_us=phase.start_us, duration_us=duration,
+                self_us=max(duration - phase.inside_us, 0.0), depth=phase.depth,
+                owner=self._owner(phase.compile_id), label=label, attempt=phase.attempt,
             )
         )  # fmt: skip
         if name.endswith(TUNING):

@@ -196,9 +196,9 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
         if len(kinds) > 1:
             remarks.append(Remark("a record of several kinds; the first was used", "guessed"))
     return LogRecord(
-        kind, number, int(pid),
-        integer(context.rank), _compile_id(context), integer(context.attempt),
-        _text(context.has_payload), head=head, prefix=(level, date, time, module, at),
+        kind=kind, line=number, pid=int(pid), rank=integer(context.rank),
+        compile_id=_compile_id(context), attempt=integer(context.attempt),
+        digest=_text(context.has_payload), head=head, prefix=(level, date, time, module, at),
         _metadata=metadata,
     )  # fmt: skip
 

@@ -78,8 +78,8 @@ def file_of(folder: str, file: str) -> FolderFile | None:
         if autograd not in (None, "-"):
             compile_id = f"!{autograd}/{compile_id}"
     return FolderFile(
-        compile_id, None if attempt == "-" else int(attempt), kind, name, int(number or 0),
-        highlighted,
+        compile_id=compile_id, attempt=None if attempt == "-" else int(attempt), kind=kind,
+        name=name, number=int(number or 0), highlighted=highlighted,
     )  # fmt: skip
 
 
@@ -126,8 +126,8 @@ class FolderLog(Log):
                 continue
             body = {"name": file.name} if file.name is not None else {}
             record = LogRecord(
-                file.kind, self.number, 0, None, file.compile_id, file.attempt, None,
-                _metadata={file.kind: body},
+                kind=file.kind, line=self.number, pid=0, rank=None, compile_id=file.compile_id,
+                attempt=file.attempt, digest=None, _metadata={file.kind: body},
             )  # fmt: skip
             record.payload = plain_code(payload) if file.highlighted else payload
             yield Piece(b"", self.number, 0, 0, record, size=len(payload))

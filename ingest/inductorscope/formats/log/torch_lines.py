@@ -60,8 +60,9 @@ def read_line(line: str) -> LogLine | None:
             return None
         _level, _date, time, pid, place, compile_id, attempt, topic = new.groups()
         return LogLine(
-            _rank(line[: new.start()]), int(pid), place, time, compile_id,
-            int(attempt) if attempt else None, topic or "", line[new.end() :], False,
+            rank=_rank(line[: new.start()]), pid=int(pid), place=place, time=time,
+            compile_id=compile_id, attempt=int(attempt) if attempt else None, topic=topic or "",
+            text=line[new.end() :], old=False,
         )  # fmt: skip
     old = _OLD.search(line, 0, LONGEST_PREFIX)
     if old is None or old.start() > LONGEST_BEFORE:

@@ -150,9 +150,10 @@ def _with_causes(pair: Pair, found: Measurement, done: Sequence[Once]) -> Measur
         is_known = any(a) and any(b) if group.a and group.b else any(a) or any(b)
         if is_known:
             cause = Cause(
-                name, _kernels(kernel for row in group.rows for kernel in row.a),
-                _kernels(kernel for row in group.rows for kernel in row.b), change, 0.0, 0.0, None,
-                NOTHING, why_not_alone=group.why_not_alone, why_not_swapped=group.why_not_swapped,
+                name=name, a=_kernels(kernel for row in group.rows for kernel in row.a),
+                b=_kernels(kernel for row in group.rows for kernel in row.b), change=change,
+                a_ms=0.0, b_ms=0.0, judged=None, share=NOTHING, why_not_alone=group.why_not_alone,
+                why_not_swapped=group.why_not_swapped,
             )  # fmt: skip
             groups[name] = cause, (a, b)
     step = times(done, pair.a.label), times(done, pair.b.label)

@@ -52,7 +52,8 @@ def figures_of_rows(
             else cpu_category(row.name, compiled=compiled)
         )
         kernels.append(TraceKernelDraft(
-            0, row.name, category, None, None, None, row.calls, us, None, None
+            position=0, name=row.name, category=category, op=None, region=None, joined=None,
+            calls=row.calls, total_us=us, min_us=None, max_us=None,
         ))  # fmt: skip
     if not kernels:
         return None

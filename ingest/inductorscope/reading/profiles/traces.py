@@ -110,8 +110,9 @@ def _kernels(trace: ChromeTrace, found: Breakdown) -> list[TraceKernelDraft]:
         ]  # fmt: skip
     return [
         TraceKernelDraft(
-            position, time.name[:LONGEST_NAME], time.category, None, time.region, None,
-            time.calls, time.self_us, None, None,
+            position=position, name=time.name[:LONGEST_NAME], category=time.category, op=None,
+            region=time.region, joined=None, calls=time.calls, total_us=time.self_us, min_us=None,
+            max_us=None,
         )
         for position, time in enumerate(found.cpu)
     ]  # fmt: skip

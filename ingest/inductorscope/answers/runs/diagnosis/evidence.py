@@ -305,8 +305,8 @@ def _kernels(session: Session, run: str, by: int) -> list[TimedKernel]:
     usual = _medians(session, run, by)
     kernels = [
         TimedKernel(
-            id, name, code_group(name, category), category, slug, first, timed or calls,
-            us=min(us, usual.get(id, us)), mean_us=us,
+            id=id, name=name, group=code_group(name, category), category=category, graph=slug,
+            handle=first, calls=timed or calls, us=min(us, usual.get(id, us)), mean_us=us,
         )
         for id, name, category, timed, calls, us, slug, first in session.execute(query)
     ]  # fmt: skip
