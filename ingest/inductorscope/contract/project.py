@@ -279,13 +279,12 @@ class _Made:
             why = "; ".join(map(change_in_words, history.changes)) or "for reasons not in the log"
             line = self._line(history.file, history.line)
             self.add("recompiles", f"`{history.function}`, {line}: {why}", history.recompiles)
-        for _, tree in guard_trees(self.run_story):
-            for node in tree.nodes:
-                root = _ROOT.search(node.text)
-                # Torch's: on a global module or function, or on a name that Dynamo made.
-                of_torch = node.text.startswith("___check_obj_id(G[") or "G['__" in node.text
-                if root and node.kind not in ("manager", *AMBIENT) and not of_torch:
-                    self.add("guards", f"{node.kind} of {root.group(1)}")
+        for node in (node for _, tree in guard_trees(self.run_story) for node in tree.nodes):
+            root = _ROOT.search(node.text)
+            # Torch's: on a global module or function, or on a name that Dynamo made.
+            of_torch = node.text.startswith("___check_obj_id(G[") or "G['__" in node.text
+            if root and node.kind not in ("manager", *AMBIENT) and not of_torch:
+                self.add("guards", f"{node.kind} of {root.group(1)}")
         for compile_ in story.compiles:
             if compile_.cudagraph_skip:
                 self.add("cuda_graphs_skipped", compile_.cudagraph_skip[:200])

@@ -5,6 +5,7 @@ are missing, by the pointer types of kernels that use them.
 """
 
 import re
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -95,6 +96,21 @@ def argument_name(argument: str) -> str:
     return names[0] if names else ""
 
 
+def _learn(result: dict[str, Layout], name: str, layout: Layout | None) -> None:
+    """Fills in unknown parts; known ones stay."""
+    if layout is None:
+        return
+    known = result.get(name)
+    if known is None:
+        result[name] = layout
+        return
+    dtype, device = known.dtype or layout.dtype, known.device or layout.device
+    if known.shape or not layout.shape or known.stride:
+        result[name] = replace(known, dtype=dtype, device=device)
+    else:
+        result[name] = Layout(layout.shape, layout.stride, dtype, device)
+
+
 def layouts_of(
     wrapper: list[WrapperLine],
     code: OutputCode,
@@ -105,35 +121,19 @@ def layouts_of(
     """Layouts by buffer name; unknown parts stay empty."""
     result: dict[str, Layout] = {}
 
-    def learn(name: str, layout: Layout | None) -> None:
-        """Fills in unknown parts; known ones stay."""
-        if layout is None:
-            return
-        known = result.get(name)
-        if known is None:
-            result[name] = layout
-            return
-        dtype, device = known.dtype or layout.dtype, known.device or layout.device
-        if known.shape or not layout.shape or known.stride:
-            result[name] = replace(known, dtype=dtype, device=device)
-        else:
-            result[name] = Layout(layout.shape, layout.stride, dtype, device)
-
     for statement in wrapper:
         if statement.kind in {"allocate", "reuse", "reinterpret", "unpack"}:
             for name in statement.defines:
-                learn(name, statement.layout)
-        elif statement.kind == "assert" and statement.uses and statement.layout is not None:
-            learn(statement.uses[0], statement.layout)
-    for name, layout in code.inputs.items():
-        learn(name, layout)
-    for name, layout in constants_of(lines).items():
-        learn(name, layout)
+                _learn(result, name, statement.layout)
+        elif statement.kind == "assert" and statement.uses:
+            _learn(result, statement.uses[0], statement.layout)
+    for name, layout in chain(code.inputs.items(), constants_of(lines).items()):
+        _learn(result, name, layout)
     for buffer in _buffers(ir):
-        learn(buffer.name, _ir_layout(buffer))
+        _learn(result, buffer.name, _ir_layout(buffer))
     for node in fx.nodes if fx is not None else ():
         if node.kind == "placeholder":
-            learn(node.name, annotation_layout(node.annotation or ""))
+            _learn(result, node.name, annotation_layout(node.annotation or ""))
     kernels = code.by_name()
     for call in code.calls:
         kernel = kernels.get(call.kernel)

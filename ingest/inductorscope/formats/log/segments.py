@@ -89,9 +89,7 @@ class _Cutter(msgspec.Struct, eq=False):
                 self.held = data
                 return
             self.first = False
-            if empty := _EMPTY_LINES.match(data):
-                self.empty_lines = True
-                position = empty.end() - 1
+            position = self._past_empty_lines(data, 0)
         while True:
             if self.repeats is not None and position == start:
                 repeated = self._repeated(data, start)
@@ -106,9 +104,8 @@ class _Cutter(msgspec.Struct, eq=False):
                 break
             following = boundary.start() + 1
             if data[following] in b"\r\n":
-                if empty := _EMPTY_LINES.match(data, following):
-                    self.empty_lines = True
-                    position = empty.end() - 1
+                if past := self._past_empty_lines(data, following):
+                    position = past
                     continue
                 if following + 1 == len(data):
                     break  # the byte after the carriage return is in the next block
@@ -120,6 +117,12 @@ class _Cutter(msgspec.Struct, eq=False):
         if self._is_too_large():
             raw, self.held, self.searched = self.held[:-2], self.held[-2:], 0
             yield self._segment(raw, whole=False)
+
+    def _past_empty_lines(self, data: bytes, start: int) -> int:
+        """The last byte of the empty lines that begin here; 0 if none does."""
+        empty = _EMPTY_LINES.match(data, start)
+        self.empty_lines |= empty is not None
+        return empty.end() - 1 if empty else 0
 
     def _repeated(self, data: bytes, start: int) -> Segment | None:
         """The segment at this place, if its payload came earlier. Sets `awaited` if it must read
