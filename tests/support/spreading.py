@@ -17,7 +17,7 @@ TOGETHER = (
     (
         "browser/test_explorer.py", "browser/test_explorer_opening.py", "browser/test_beside.py",
         "browser/test_picture.py", "browser/test_search.py", "browser/test_times.py",
-        "browser/test_timeline.py", "browser/test_ten_tasks.py", "browser/test_failing_requests.py",
+        "browser/test_timeline.py", "browser/test_tasks.py", "browser/test_failing_requests.py",
         "browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py",
     ),
     (

@@ -169,3 +169,102 @@ def test_a_run_as_one_file(watch: Watch) -> None:
         watch.click(page.locator("#export").get_by_role("button", name="Export"))
     assert saved.value.path().read_bytes().startswith(b"<!doctype html>")
     watch.done(at_most=3)
+
+
+Of = Callable[[str], Watch]
+
+
+@pytest.fixture
+def of(
+    page: Page, record_property: Callable[[str, object], None],
+    filled: tuple[Served, dict[str, str]],
+) -> Of:  # fmt: skip
+    """Starts a task on the list of runs, with the first click: on the run of this name."""
+
+    def start(name: str) -> Watch:
+        page.goto(filled[0].url)
+        watch = Watch(page, record_property)
+        watch.click(page.get_by_test_id("runs-table").get_by_role("link", name=name).first)
+        return watch
+
+    return start
+
+
+def test_why_it_recompiles_and_what_to_write(of: Of) -> None:
+    watch = of("dynamic")
+    cause = watch.page.get_by_test_id("diagnosis").locator('[data-kind="recompiles"]')
+    expect(cause.locator(".fix")).to_contain_text("mark_dynamic")
+    watch.done(at_most=1)
+
+
+def test_the_line_to_blame_for_a_failure(of: Of) -> None:
+    watch = of("neg-does-not-compile")
+    watch.click(tab(watch.page, "Failures"))
+    expect(watch.page.locator(".cause")).to_contain_text("The cause is neg")
+    watch.click(watch.page.locator("ol.way").last.locator("a").first)
+    assert Explorer(watch.page).lit("source") == ["a = torch.neg(x1)"]
+    watch.done(at_most=3)
+
+
+def test_where_the_time_of_compiling_went(of: Of) -> None:
+    watch = of("dynamic")
+    watch.click(tab(watch.page, "Compiling"))
+    views = watch.page.get_by_role("navigation", name="Views of Compiling")
+    watch.click(views.get_by_role("link", name="Compile time"))
+    phases = watch.page.get_by_role("region", name="Phases")
+    expect(phases.locator("tbody tr").first).to_contain_text("%")
+    watch.done(at_most=3)
+
+
+def test_the_line_that_holds_most_memory(of: Of) -> None:
+    watch = of("cuda-foo1")
+    watch.click(tab(watch.page, "Memory"))
+    watch.click(watch.page.locator("main table a", has_text="models.py:").first)
+    assert any("torch." in line for line in Explorer(watch.page).lit("source"))
+    watch.done(at_most=3)
+
+
+def test_the_line_that_takes_longest(of: Of) -> None:
+    watch = of("cuda-foo1")
+    watch.click(tab(watch.page, "Time"))
+    watch.click(watch.page.locator("main table a", has_text="models.py:").first)
+    explorer = Explorer(watch.page)
+    assert explorer.lit("source")
+    assert explorer.lit("kernel")
+    watch.done(at_most=3)
+
+
+def test_what_could_not_be_read(of: Of) -> None:
+    watch = of("cuda-foo1")
+    watch.click(tab(watch.page, "Inputs"))
+    expect(watch.page.get_by_test_id("read-in-short")).to_contain_text("all read")
+    watch.done(at_most=2)
+
+
+def test_a_word_that_some_kernel_has(watch: Watch) -> None:
+    page = watch.page
+    page.get_by_role("banner").get_by_role("combobox", name="Search").fill("tl.load(in_ptr0")
+    page.keyboard.press("Enter")
+    watch.click(page.locator(".found .lines a").first)
+    assert any("tl.load(in_ptr0" in line for line in Explorer(page).lit("kernel"))
+    watch.done(at_most=1)
+
+
+@pytest.mark.parametrize("to", ["Playground", "Jobs", "Share"])
+def test_on_a_phone_two_taps_lead_to(
+    chromium: Browser, record_property: Callable[[str, object], None], zoo: Served, to: str
+) -> None:
+    context = chromium.new_context(viewport=NARROW, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(zoo.url)
+    follow(run_link(page))
+    watch = Watch(page, record_property)
+    if to == "Share":
+        watch.click(page.get_by_role("banner").get_by_role("button", name="Share"))
+        expect(page.get_by_role("button", name="Copy a link")).to_be_in_viewport()
+    else:
+        watch.click(page.get_by_role("button", name="Menu"))
+        watch.click(page.locator("#menu").get_by_role("link", name=to, exact=True))
+        page.wait_for_url(re.compile("/play|/jobs"))
+    watch.done(at_most=2)
+    context.close()
