@@ -111,7 +111,7 @@ export async function upload(picked: readonly Picked[]): Promise<void> {
       away = seconds;
       if (seconds)
         panel.far(
-          `No answer from the server for ${seconds} s; what has arrived is kept. Trying again …`,
+          `The server has not taken it for ${seconds} s; what has arrived is kept. Trying again …`,
           0,
           null,
         );

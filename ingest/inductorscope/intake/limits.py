@@ -120,6 +120,6 @@ def size_text(count: int) -> str:
     size = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if size < 1024:
-            return f"{count:,} bytes" if unit == "bytes" else f"{size:,.4g} {unit}"
+            return f"{count:,} bytes" if unit == "bytes" else f"{float(f'{size:.3g}'):,g} {unit}"
         size /= 1024
-    return f"{size:,.4g} TiB"
+    return f"{float(f'{size:.3g}'):,g} TiB"

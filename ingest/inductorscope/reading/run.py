@@ -47,6 +47,7 @@ from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.draft import ArtifactDraft, RunDraft
 from inductorscope.store.runs.writer import RunWriter
 from inductorscope.store.tables.models import Run
+from inductorscope.units import plural
 
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
@@ -258,14 +259,14 @@ def _nothing(intake: Intake) -> str:
     if intake.refused:
         first = intake.refused[0]
         return f"{first.path}: {BECAME[first.role]}."
-    looked = (
-        "Nothing here can be read. Looked for folders of TORCH_COMPILE_DEBUG (output_code.py, "
-        "fx_graph_*.py, ir_*_fusion.txt) and depyf, logs of TORCH_TRACE, TORCH_LOGS and "
-        "tritonparse, profiler traces, key_averages tables, and the caches of Inductor and Triton"
+    send = (
+        "Send folders of TORCH_COMPILE_DEBUG (output_code.py, fx_graph_*.py, ir_*_fusion.txt) or "
+        "depyf, logs of TORCH_TRACE, TORCH_LOGS or tritonparse, profiler traces, key_averages "
+        "tables, or the caches of Inductor or Triton."
     )
     count = len(intake.files)
     if not count:
-        return f"{looked}; there are no files."
+        return f"Nothing here can be read: there are no files. {send}"
     names = ", ".join(file.path for file in intake.files[:SHOWN_FILES])
     more = ", …" if count > SHOWN_FILES else ""
-    return f"{looked} in {count:,} {'file' if count == 1 else 'files'} ({names}{more})."
+    return f"Nothing here can be read: {plural(count, 'file')} ({names}{more}). {send}"
