@@ -42,6 +42,9 @@ export function timeMap({ map }: TimeData, level: string): Drawn {
         branchvalues: "total",
         text: map.map((tile) => microseconds(tile.us)),
         customdata: map.map((tile) => share(tile.us / (whole || 1))),
+        textfont: {
+          color: map.map(({ category }) => colours(category === null ? "ink" : "panel")),
+        },
         texttemplate: "%{label}<br>%{text}",
         hovertemplate: "%{hovertext}<br>%{text} a step, %{customdata}<extra></extra>",
         marker: {
