@@ -39,7 +39,7 @@ class Recording:
         self.definitions.by_folder.clear()
 
 
-KNOWN = ("2.11", "2.13")
+KNOWN = ("2.11", "2.12", "2.13", "2.14", "2.15")
 """Versions of torch whose generated code was compared with and without the record."""
 
 
@@ -69,7 +69,7 @@ def install() -> Installed | RecordFacts:
     if ".".join(version.split(".")[:2]) not in KNOWN:
         return RecordFacts(
             made=False,
-            reason=f"The exact line record supports torch {' and '.join(KNOWN)}, not {version}.",
+            reason=f"The exact line record supports torch {KNOWN[0]} to {KNOWN[-1]}, not {version}.",
         )
     return Installed()
 
