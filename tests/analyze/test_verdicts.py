@@ -31,10 +31,15 @@ def test_kernels_that_take_longer_than_their_step_are() -> None:
     )
 
 
-def test_a_disturbed_run_is_not_called_slow() -> None:
+def test_a_disturbed_run_is_not_called_slow_nor_fast_unless_its_times_lie_apart() -> None:
     slow = replace(FACTS, compiled_ms=154.0)
     assert labels(slow)[0] == ("bad", "slower than eager")
     assert labels(replace(slow, disturbed=True))[0] == ("warn", "disturbed")
+    wide = replace(FACTS, eager_spread=(60.0, 300.0), compiled_spread=(10.0, 70.0))
+    assert labels(wide)[0] == ("good", "faster")
+    assert labels(replace(wide, disturbed=True))[0] == ("warn", "disturbed")
+    apart = replace(wide, compiled_spread=(10.0, 50.0), disturbed=True)
+    assert labels(apart)[0] == ("good", "faster")
 
 
 @pytest.mark.parametrize("compiled", [None, 0.0])

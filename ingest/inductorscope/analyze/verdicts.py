@@ -119,7 +119,8 @@ def _speed(facts: Facts) -> list[Verdict]:
         f"a step takes {milliseconds(facts.compiled_ms)} compiled, "
         f"{milliseconds(facts.eager_ms)} eager."
     )
-    if times < SLOWER and facts.disturbed:
+    apart = eager is None or compiled is None or compiled[1] < eager[0]
+    if facts.disturbed and (times < SLOWER or (times >= FASTER and not apart)):
         return [Verdict("warn", "disturbed", f"Other work disturbed the timings: {both}")]
     if times < SLOWER:
         return [Verdict("bad", "slower than eager", f"Compiled code is slower: {both}")]
