@@ -69,7 +69,7 @@ def install() -> Installed | RecordFacts:
     if ".".join(version.split(".")[:2]) not in KNOWN:
         return RecordFacts(
             made=False,
-            reason=f"The exact line record supports torch {KNOWN[0]} to {KNOWN[-1]}, not {version}.",
+            reason=f"Exact lines are recorded with torch {KNOWN[0]} to {KNOWN[-1]}, not {version}.",
         )
     return Installed()
 
