@@ -71,8 +71,11 @@ def test_an_outage_of_the_database_is_counted(pg_server: PostgresServer, tmp_pat
         )
         time.sleep(HEALTH_SECONDS)
         for _ in range(REQUESTS // 2):
-            assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 503
-            assert httpx.get(served.url, timeout=20).status_code == 503
+            try:
+                assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 503
+                assert httpx.get(served.url, timeout=20).status_code == 503
+            except httpx.ConnectError as gone:
+                raise AssertionError(served.said()[-20_000:]) from gone
         during = served.said().count("\n") - before
         pg_server.run("ALTER DATABASE outage WITH ALLOW_CONNECTIONS true")
         until = time.monotonic() + 20

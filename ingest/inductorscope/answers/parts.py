@@ -1,6 +1,6 @@
 """Rows that several pages share."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import msgspec
 from sqlalchemy import exists, func, select
@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.missing import no_graph, no_run
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.fields import Hidden, view
+from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.models import (
     READING,
     Graph,
@@ -194,6 +195,17 @@ def run_of(session: Session, run_id: str) -> Run:
     if run is None:
         raise no_run(run_id)
     return run
+
+
+def state_of(session: Session, run: Run) -> Hashable:
+    """Returns what identifies the current state of a run, which changes while it is read, linked
+    again, diagnosed or tried."""
+    links = select(Links.engine, func.count()).join(Graph).where(Graph.run_id == run.id)
+    found = select(Diagnosis.job_id, Diagnosis.complete, func.length(Diagnosis.payload))
+    of_run = found.where(Diagnosis.run_id == run.id).order_by(Diagnosis.job_id)
+    rows = [*session.execute(links.group_by(Links.engine).order_by(Links.engine))]
+    rows += session.execute(of_run)
+    return run.id, run.state, run.read_at, *(tuple(row) for row in rows)
 
 
 def run_name(session: Session, run: str) -> RunName:

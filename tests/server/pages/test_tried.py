@@ -1,18 +1,24 @@
 """What a trial of its fix makes of a cause."""
 
+from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
 from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.trial.result import Answer, Improvement, Structure, Trial
+from inductorscope.answers.parts import state_of
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.diagnose import with_change, with_trial
-from inductorscope.answers.trials.trials import trials_of
+from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_of
 from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 from inductorscope.store.database.engine import sessions
-from sqlalchemy import Engine
+from inductorscope.store.runs.diagnoses import write_diagnosis
+from inductorscope.store.runs.draft import RunDraft
+from inductorscope.store.tables.models import Run
+from sqlalchemy import Engine, select
 
 from tests.conftest import ON_SQLITE
+from tests.support.whole_runs import insert_run
 
 GRAPHS = Change(inductor={CUDA_GRAPHS: "True"})
 
@@ -68,6 +74,25 @@ def test_the_overview_knows_what_a_search_tried_in_time(engine: Engine) -> None:
     with sessions(engine)() as session:
         search = Improvement(trials=[trial("faster")])
         assert trials_of(session, "f" * 16, search) == search.trials
+
+
+@ON_SQLITE
+def test_what_is_tried_makes_a_kept_diagnosis_anew(engine: Engine) -> None:
+    now = datetime(2026, 11, 28, tzinfo=UTC)
+    draft = RunDraft(
+        content_digest="f" * 64, name="a run", tags=[], origin="ingest", created_at=now, bytes_in=1
+    )
+    with sessions(engine).begin() as session:
+        insert_run(session, draft)
+    with sessions(engine)() as session:
+        run = session.scalars(select(Run)).one()
+        states = [state_of(session, run), state_of(session, run)]
+        for complete, trials in ((False, []), (False, [trial("faster")]), (True, [])):
+            found = stored_improvement(Improvement(trials=trials))
+            write_diagnosis(session, run.id, IMPROVE, "job", now, complete=complete, result=found)
+            session.flush()
+            states.append(state_of(session, run))
+    assert [states.count(state) for state in states] == [2, 2, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Literal
 
 from cachetools import LRUCache, cached
 from msgspec.structs import replace
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.graphs import Graph, match_graphs
@@ -33,10 +32,9 @@ from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
 from inductorscope.answers.compare.texts import explained, peak_step, plans_of
 from inductorscope.answers.machine.compared import Called, machine_differences
-from inductorscope.answers.parts import run_of
+from inductorscope.answers.parts import run_of, state_of
 from inductorscope.fields import view
-from inductorscope.store.tables.models import Graph as GraphRow
-from inductorscope.store.tables.models import Links, Run
+from inductorscope.store.tables.models import Run
 
 MOST = 500
 """Most kernels and nodes of a page."""
@@ -62,15 +60,7 @@ def compare_page(session: Session, run: str, other: str) -> ComparePage:
     return view(ComparePage, differ, said=said, verdict=verdict, measured=shown, levels=levels)
 
 
-def _stored(session: Session, run: Run) -> Hashable:
-    """Returns what identifies the current state of a run, which changes while it is read or linked
-    again."""
-    links = select(Links.engine, func.count()).join(GraphRow).where(GraphRow.run_id == run.id)
-    counts = session.execute(links.group_by(Links.engine).order_by(Links.engine))
-    return run.id, run.state, run.read_at, *(tuple(row) for row in counts)
-
-
-@cached(LRUCache(KEPT), key=lambda session, *runs: tuple(_stored(session, run) for run in runs))
+@cached(LRUCache(KEPT), key=lambda session, *runs: tuple(state_of(session, run) for run in runs))
 def _compare(session: Session, before: Run, after: Run) -> Difference:
     run, other = before.id, after.id
     left, right = Side(run), Side(other)

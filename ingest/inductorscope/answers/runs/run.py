@@ -1,8 +1,10 @@
 """The page of one run."""
 
+from threading import Lock
 from typing import Any
 
 import msgspec
+from cachetools import LRUCache, cached
 from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -20,6 +22,7 @@ from inductorscope.answers.parts import (
     kernel_time,
     run_of,
     share,
+    state_of,
     summed,
 )
 from inductorscope.answers.runs.diagnosis.cause import Diagnosis
@@ -46,6 +49,8 @@ from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
 TOP_KERNELS = 100
+KEPT = 256
+"""Diagnoses to cache: they take most of the time of an overview, which people open often."""
 PARTS = {"failure": "failures", "graph breaks": "breaks"}
 """Kind of cause → its name in a sentence on the same subject, if the names differ."""
 
@@ -124,9 +129,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
     shown = once(instances(session, run_id, graphs))
     repeated = {slug for row in shown for slug in row.others}
     kernels = kernel_rows(session, run_id, TOP_KERNELS)
-    evidence = None if facts.reading else gather(session, run, graphs)
-    diagnosis = None if evidence is None else diagnose(evidence)
-    story = [] if evidence is None else story_in_words(evidence.story)
+    diagnosis, story = (None, []) if facts.reading else _concluded(session, run, graphs)
     if story:
         facts = replace(facts, graph_breaks=None, recompiles=None)
     return view(
@@ -159,6 +162,15 @@ def run_page(session: Session, run_id: str) -> RunPage:
         file_count=len(run.report.files),
         dropped_count=facts.dropped,
     )
+
+
+@cached(LRUCache(KEPT), lambda session, run, graphs: state_of(session, run), Lock())
+def _concluded(
+    session: Session, run: Run, graphs: list[GraphRow]
+) -> tuple[Diagnosis, list[SentenceRow]]:
+    """Returns the diagnosis, and what compiling did."""
+    evidence = gather(session, run, graphs)
+    return diagnose(evidence), story_in_words(evidence.story)
 
 
 def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow]:
