@@ -1,14 +1,17 @@
 """Measures a planted program beside its planted improvement, what a search found, and modes.
 
     python -m bench.improve.measure NAME [--found FOLDER] [--processes 6] [--only FORM …]
+    python -m bench.improve.measure SCRIPT.py [--change JSON] [-- ARGUMENT …]
 
-`FOLDER` of `--found`: `NAME.json` is what `inductorscope improve --json` printed. All forms run in
-turns, each process fresh; none of these processes chose anything. Torch's modes take part in every
-other turn. One form is the program as it is, again: the judge must not call it faster.
+`FOLDER` of `--found`: `NAME.json` is what `inductorscope improve --json` printed. `--change` is
+such a change of any script, as `{"optimizer": true}`. All forms run in turns, each process fresh;
+none of these processes chose anything. Torch's modes take part in every other turn. One form is the
+program as it is, again: the judge must not call it faster.
 """
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 import tomllib
@@ -40,27 +43,31 @@ def programs() -> dict[str, dict[str, Any]]:
 
 def path_of(name: str) -> Path:
     """The program of that name: one of ours, or one of the other corpus."""
+    if name.endswith(".py"):
+        return Path(name)
     own = HERE / "programs" / f"{name}.py"
     return own if own.exists() else HERE.parent / "diagnosis" / "programs" / f"{name}.py"
 
 
-def forms(name: str, found: Path | None) -> dict[str, Arm]:
+def forms(name: str, found: Path | None, change: str, given: list[str]) -> dict[str, Arm]:
     """The forms of a program by their titles, the program as it is first."""
     path = path_of(name)
-    spec = CaptureSpec(model=str(path))
+    spec = CaptureSpec(model=str(path), args=tuple(given))
     entry = programs().get(name, {})
     arms = {title: Arm(title, spec) for title in (AS_IT_IS, AGAIN)}
     changes = {mode: Change(mode=mode) for mode in MODES} if entry else {}
+    if change:
+        changes["found"] = msgspec.json.decode(change, type=Change)
     if "change" in entry:
         changes["planted"] = msgspec.convert(entry["change"], Change)
     if found is not None and (found / f"{name}.json").exists():
         search = msgspec.json.decode((found / f"{name}.json").read_bytes(), type=Improvement)
         whole = (trial.change for trial in search.trials if trial.title == " + ".join(search.kept))
-        change = search.change or next(whole, None)  # a search that was stopped has no change yet
-        if change is not None and change != changes.get("planted"):
-            changes["found"] = change
-    for title, change in changes.items():
-        arms[title] = Arm(title, msgspec.structs.replace(spec, change=change))
+        best = search.change or next(whole, None)  # a search that was stopped has no change yet
+        if best is not None and best != changes.get("planted"):
+            changes["found"] = best
+    for title, changed in changes.items():
+        arms[title] = Arm(title, msgspec.structs.replace(spec, change=changed))
     if "edit" in entry:
         edited = path.read_text().replace(entry["edit"]["old"], entry["edit"]["new"])
         arms["planted"] = Arm("planted", spec, {str(path): edited.encode()})
@@ -94,14 +101,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name")
     parser.add_argument("--found", type=Path)
+    parser.add_argument("--change", default="", help="JSON, of a script")
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--numerics", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--only", action="append", help="title of a form, repeatable; default: all")
     parser.add_argument("--out", type=Path, default=Path("improved"))
-    args = parser.parse_args()
+    own, given = [*sys.argv[1:]], list[str]()
+    if "--" in own:
+        own, given = own[: own.index("--")], own[own.index("--") + 1 :]
+    args = parser.parse_args(own)
     args.out.mkdir(parents=True, exist_ok=True)
-    arms = forms(args.name, args.found)
+    arms = forms(args.name, args.found, args.change, given)
     if args.only:
         arms = {title: arms[title] for title in args.only if title in arms}
     report: dict[str, Any] = {"name": args.name}
@@ -115,7 +126,7 @@ def main() -> None:
             base = report["ms"][AS_IT_IS]
             if title != AS_IT_IS and min(len(ours), len(base)) > 1:
                 report["judged"][title] = msgspec.to_builtins(judge(base, ours))
-        (args.out / f"{args.name}.json").write_text(json.dumps(report, indent=1))
+        (args.out / f"{path_of(args.name).stem}.json").write_text(json.dumps(report, indent=1))
 
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder) / "data", database_url="")
