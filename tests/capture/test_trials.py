@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from inductorscope.analyze.trial.catalogue import Entry, Known, catalogue, that_apply
@@ -15,7 +15,7 @@ from inductorscope.capturing.measure.profile import Profiled
 from inductorscope.capturing.measure.turns import Budget
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.trial.improving import NO_TIME, Search
-from inductorscope.capturing.trial.trying import SAME_CODE, Trier, try_change
+from inductorscope.capturing.trial.trying import SAME_CODE, TOO_LONG, Trier, try_change
 from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.formats.change import Change, Mark
 from inductorscope.formats.results import Results, Sample
@@ -99,9 +99,7 @@ class Pretended:
         self.changed = changed
         self.processes = 0
 
-    def look(
-        self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
-    ) -> Looked:
+    def look(self, arm: Arm, store: Store | None = None, **how: Any) -> Looked:
         change = arm.spec.change or Change()
         if change.threads == 3:
             raise CaptureFailed("It does not run.")
@@ -248,34 +246,41 @@ def test_a_search_ends_in_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: now)
 
     class Long(Pretended):
-        """A program that runs for 20 s, and compiles in 60."""
+        """A program that runs for 20 s, and compiles in 60, of one change in 600."""
 
-        def look(
-            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
-        ) -> Looked:
+        def look(self, arm: Arm, store: Store | None = None, **how: Any) -> Looked:
             nonlocal now
-            now += 60.0
-            return super().look(arm, store, eager=eager, cold=cold)
+            slow = arm.spec.change is not None and arm.spec.change.optimizer
+            takes = 600.0 if slow else 60.0
+            now += min(takes, how["longest"])
+            if takes > how["longest"]:
+                raise CaptureFailed("It took too long.")
+            return super().look(arm, store, **how)
 
         def once(self, arm: Arm, seconds: float, *, only_timed: bool) -> Once:
             nonlocal now
             now += 20.0
             return replace(super().once(arm, seconds, only_timed=only_timed), seconds=20.0)
 
-    search = Search(trier_with(Long(lambda change: 10.0)), 420.0, lambda found: None)
-    found = search.run([(title, CHANGES[title]) for title in ("dynamic", "optimizer", "last")])
+    same = [(title, CHANGES[title]) for title in ("dynamic", "last")]
+    found = Search(trier_with(Long(lambda _: 10.0)), 420.0, lambda _: None).run(same)
     assert found.stopped == f"{NO_TIME} One change takes some 5 min."
     assert found.seconds <= 420.0
+
+    # What compiles for too long is left for what does not.
+    now, slow = 0.0, ("optimizer", CHANGES["optimizer"])
+    runner = Long(lambda change: 5.0 if change.dynamic else 10.0)
+    found = Search(trier_with(runner), 900.0, lambda _: None).run([slow, *same])
+    assert (found.trials[0].answer, found.trials[0].why) == ("cannot tell", TOO_LONG)
+    assert (found.kept, found.seconds <= 900.0) == (["dynamic"], True)
 
 
 def test_cuda_graphs_are_not_timed_where_the_only_graph_is_replayed() -> None:
     class Replayed(Pretended):
         graphs = 1
 
-        def look(
-            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
-        ) -> Looked:
-            found = super().look(arm, store, eager=eager, cold=cold)
+        def look(self, arm: Arm, store: Store | None = None, **how: Any) -> Looked:
+            found = super().look(arm, store, **how)
             same = Structure(graphs=self.graphs, codes=("the same",), cuda_graphs=True)
             return replace(found, structure=same)
 
@@ -322,11 +327,9 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
     looked: list[Arm] = []
 
     class Counting(Pretended):
-        def look(
-            self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
-        ) -> Looked:
+        def look(self, arm: Arm, store: Store | None = None, **how: Any) -> Looked:
             looked.append(arm)
-            return super().look(arm, store, eager=eager, cold=cold)
+            return super().look(arm, store, **how)
 
     trier = trier_with(Counting(lambda _: 10.0))
     Search(trier, 600.0, lambda found: None, first.found).run(

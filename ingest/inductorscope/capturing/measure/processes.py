@@ -1,5 +1,7 @@
 """Runs a program in one fresh process and returns its times. Torch-free."""
 
+import dataclasses
+import math
 import os
 import re
 import shutil
@@ -135,15 +137,17 @@ class Runner(msgspec.Struct, eq=False):
             return counts(out)
 
     def look(
-        self, arm: Arm, store: Store | None = None, *, eager: bool = False, cold: bool = False
-    ) -> Looked:
+        self, arm: Arm, store: Store | None = None, *,
+        eager: bool = False, cold: bool = False, longest: float = math.inf,
+    ) -> Looked:  # fmt: skip
         """Only compiles an arm and runs its first steps, and `eager` ones if asked, without timing
-        them. `cold`: with no kernel that was compiled before. Raises CaptureFailed, SpecError."""
+        them. `cold`: with no kernel that was compiled before. `longest`: seconds after which it is
+        ended. Raises CaptureFailed, SpecError."""
         cache = self.folder / "cold" if cold else None
         # Only what is stored for comparisons needs the times of its kernels and its source.
         kept = store is not None and (eager or cold)
         options = {"profile": kept, "source": kept, "seconds": 0.1, "results": True, "eager": eager}
-        with self._captured(arm, cache, **options) as (facts, out):
+        with self._captured(arm, cache, longest, **options) as (facts, out):
             found = structure(out, facts)
             return Looked(
                 found,
@@ -154,7 +158,7 @@ class Runner(msgspec.Struct, eq=False):
 
     @contextmanager
     def _captured(
-        self, arm: Arm, cache: Path | None = None, **options: object
+        self, arm: Arm, cache: Path | None = None, longest: float = math.inf, **options: object
     ) -> Iterator[tuple[CaptureFacts, Path]]:
         """Captures an arm and yields the facts and the folder, which is deleted afterwards."""
         own = self.folder / re.sub(r"\W", "_", arm.label)
@@ -169,9 +173,11 @@ class Runner(msgspec.Struct, eq=False):
             swapped.unlink(missing_ok=True)
             swap.write_bytes(msgspec.json.encode(arm.swap))
             environment[SWAP] = str(swap)
+        limit = math.ceil(min(longest, self.settings.capture_seconds))
         try:
             facts = run_capture(
-                msgspec.structs.replace(spec, **(BRIEF | options)), out, self.settings,
+                msgspec.structs.replace(spec, **(BRIEF | options)), out,
+                dataclasses.replace(self.settings, capture_seconds=limit),
                 trusted=self.trusted, cache=cache or kept,
                 launch=Launch(arm.python, (own / "sources",), environment, brief=True),
             )  # fmt: skip

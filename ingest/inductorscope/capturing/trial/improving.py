@@ -51,7 +51,7 @@ class Search:
         self.found = Improvement()
         self._before = before
         self._looked_s = 0.0
-        """What compiling a candidate took, at most."""
+        """What compiling a candidate took, at most, of those that compiled."""
 
     @property
     def rest(self) -> float:
@@ -118,8 +118,9 @@ class Search:
             if worth and self.left < self._looked_s + self._round_s(len(worth) + 1):
                 break
             title, change = untried.pop(0)
-            trial = self._looked_at(change) or self.trier.look(title, change)
-            self._looked_s = max(self._looked_s, trial.seconds)
+            trial = self._looked_at(change) or self.trier.look(title, change, self.left / 2)
+            if trial.after is not None:
+                self._looked_s = max(self._looked_s, trial.seconds)
             self.found.trials.append(trial)
             twin = next((other for other in worth if _is_twin(trial, other)), None)
             if trial.answer == "running" and twin is not None:
@@ -165,7 +166,7 @@ class Search:
             if not enough or not best.change.agrees_with(other.change):
                 continue
             title, both = f"{best.title}{AND}{other.title}", best.change.beside(other.change)
-            joined = self.trier.look(title, both)
+            joined = self.trier.look(title, both, self.left)
             self.found.trials.append(joined)
             if joined.answer != "running" or _is_twin(joined, best):
                 joined.answer = "no effect" if joined.answer == "running" else joined.answer
@@ -194,7 +195,7 @@ class Search:
 
         self.trier.time([final], budget, kept, leave if others or rival < 0 else None)
         if final.answer == "faster" and self.rest > 0:
-            self.trier.compile_again(best)
+            self.trier.compile_again(best, self.rest)
         found.judged, best.judged, best.answer = final.judged, final.judged, final.answer
         found.numerics, found.after, found.change = best.numerics, best.after, best.change
         if final.answer != "faster":

@@ -1,6 +1,7 @@
 """Tries one change to a program: first what it does to the code, then to the time. Torch-free."""
 
 import contextlib
+import math
 import statistics
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ SECONDS = 1.0
 AS_IT_IS = "the program as it is"
 SAME_CODE = "The generated code is the same, so it was not timed."
 OTHER_DATA = "Workers load other values, as random augmentations do."
+TOO_LONG = "It was still compiling when half of the time left was over."
 NO_GRAPHS = "No CUDA graph was recorded, and the generated code is the same."
 
 
@@ -39,6 +41,8 @@ class Trier:
         self.arm = replace(arm, label=AS_IT_IS)
         self.runner = runner
         self.progress = progress
+        self.base_s = 0.0
+        """What compiling the program as it is took, with eager."""
         self.process_s = 0.0
         """What a process takes that is only timed; 0 as long as none was."""
         self._read = read
@@ -49,32 +53,41 @@ class Trier:
         """The program as it is, compiled and in eager. Raises CaptureFailed, SpecError."""
         if self._base is None:
             self.progress("Compiling the program as it is", 0, None, None)
+            began = time.monotonic()
             self._base = self._look(self.arm, eager=True)
+            self.base_s = time.monotonic() - began
         return self._base
 
-    def _look(self, arm: Arm, *, eager: bool = False, cold: bool = False) -> Looked:
+    def _look(
+        self, arm: Arm, *, eager: bool = False, cold: bool = False, longest: float = math.inf
+    ) -> Looked:
         def store(found: Structure, out: Path) -> str:
             same = self._base is not None and self._base.structure.codes == found.codes
             return "" if same or self._read is None else self._read(arm.label, out)
 
-        return self.runner.look(arm, store, eager=eager, cold=cold)
+        return self.runner.look(arm, store, eager=eager, cold=cold, longest=longest)
 
     def changed(self, title: str, change: Change) -> Arm:
         spec = self.arm.spec
         both = change if spec.change is None else spec.change.beside(change)
         return replace(self.arm, label=title, spec=replace(spec, change=both))
 
-    def look(self, title: str, change: Change) -> Trial:
+    def look(self, title: str, change: Change, longest: float = math.inf) -> Trial:
         """Compiles the program with a change and compares code and results; the answer is
-        `running` if it is worth timing. Raises CaptureFailed, SpecError if the program as it is
-        does not run."""
-        began, base = time.monotonic(), self.base
+        `running` if it is worth timing. `longest`: seconds for it; it has those that the program as
+        it is took in any case. Raises CaptureFailed, SpecError if the program as it is does not
+        run."""
+        base, began = self.base, time.monotonic()
+        longest = max(longest, self.base_s)
         trial = Trial(title=title, change=change, before=base.structure)
         self.progress(f"Compiling with {title}", 0, None, None)
         try:
-            found = self._look(self.changed(title, change))
+            found = self._look(self.changed(title, change), longest=longest)
         except (CaptureFailed, SpecError) as failed:
-            trial.answer, trial.why = "failed", str(failed)
+            trial.seconds = time.monotonic() - began
+            late = trial.seconds >= longest
+            trial.answer = "cannot tell" if late else "failed"
+            trial.why = TOO_LONG if late else str(failed)
             return trial
         trial.after = replace(found.structure, compile_s=None)  # it found kernels in the cache
         trial.run_before, trial.run_after = base.run, found.run
@@ -99,12 +112,13 @@ class Trier:
         self.progress("Timing one process", 0, None, None)
         self.process_s = self.runner.once(self.arm, SECONDS, only_timed=True).seconds
 
-    def compile_again(self, trial: Trial) -> None:
+    def compile_again(self, trial: Trial, longest: float = math.inf) -> None:
         """Finds how long the changed program compiles from a cold cache, as the program as it is
-        did."""
+        did, if that takes no longer than so many seconds."""
         self.progress(f"Compiling with {trial.title}, from a cold cache", 0, None, None)
         with contextlib.suppress(CaptureFailed):  # it ran before, so only its cost is not known
-            found = self._look(self.changed(trial.title, trial.change), cold=True)
+            arm = self.changed(trial.title, trial.change)
+            found = self._look(arm, cold=True, longest=max(longest, self.base_s))
             trial.after, trial.run_after = found.structure, found.run
 
     def time(
