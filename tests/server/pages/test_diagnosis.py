@@ -12,8 +12,8 @@ from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart, Wait
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
-from inductorscope.answers.runs.diagnosis import costly, step
-from inductorscope.answers.runs.diagnosis.blocks import one_by_one
+from inductorscope.answers.runs.diagnosis import blocks, costly, step
+from inductorscope.answers.runs.diagnosis.blocks import equal_inside, one_by_one
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
@@ -66,8 +66,8 @@ from tests.support.places import ROOT
 
 HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
-READ = ("equal-blocks.tar.xz", "own-values.tar.xz", "region-calls.tar.xz", "cuda-foo1", "dynamic",
-        "neg-does-not-compile", "traces")  # fmt: skip
+READ = ("equal-blocks.tar.xz", "equal-inside.tar.xz", "own-values.tar.xz", "region-calls.tar.xz",
+        "cuda-foo1", "dynamic", "neg-does-not-compile", "traces")  # fmt: skip
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
   triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
@@ -928,6 +928,23 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert found.wins_us is not None
     assert found.share is not None
     assert 0 < found.share < 1
+
+
+def test_equal_blocks_of_one_graph_are_told_if_compiling_takes_long(
+    session: Session, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight equal blocks, compiled as one graph in two seconds."""
+    evidence = evidence_of(session, runs["equal-inside.tar.xz"])
+    assert equal_inside(evidence) is None
+    monkeypatch.setattr(blocks, "LEAST_S", 0.1)
+    found = equal_inside(evidence)
+    assert found is not None
+    assert found.what == "8 equal blocks are compiled as one graph of `forward`."
+    assert places(found) == ["tower.py:7 return x + self.second(torch.relu(self.first(x)))"]
+    assert found.share is not None
+    assert 0 < found.share < 1
+    others = [run for name, run in runs.items() if name and run != evidence.id]
+    assert not any(equal_inside(evidence_of(session, run)) for run in others)
 
 
 def test_functions_that_one_line_calls_are_told_to_be_compiled_as_a_whole(

@@ -1,17 +1,25 @@
 """Causes in what is compiled one by one: equal blocks, and functions that follow each other."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from inductorscope import urls
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.instances import instances
-from inductorscope.formats.vocabulary import FUSED
+from inductorscope.formats.vocabulary import CPP, FUSED, TRITON
+from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent, plural, seconds
 
 FEWEST = 3
 """The fewest equal blocks: two may be equal by chance."""
+FEWEST_INSIDE = 6
+"""The fewest equal blocks inside of one graph."""
+ALIKE = 0.7
+"""Share of a graph's operations that equal blocks must have."""
+LEAST_S = 5.0
+"""Seconds of compiling that must be saved."""
 FEWEST_FUNCTIONS = 4
 """The fewest functions that are compiled one by one: a model, its loss and one more are usual."""
 MOSTLY = 0.5
@@ -56,6 +64,61 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
     )
 
 
+def equal_inside(evidence: Evidence) -> Cause | None:
+    """A graph consists of equal blocks, all of which are traced and lowered."""
+    story = evidence.story.story
+    compiles = {} if story is None else {compile_.id: compile_ for compile_ in story.compiles}
+    best, shown = LEAST_S, None
+    for row in evidence.graphs:
+        compile_ = compiles.get((row.compile_id or "").strip("[]"))
+        us = {} if compile_ is None else compile_.phases
+        work_s = sum(us[kind] for kind in us if kind not in (CPP, TRITON)) / 1e6
+        if compile_ is None or work_s < best:
+            continue
+        nodes = evidence.nodes()[row.slug]
+        times, inside = repeated(nodes)
+        share = len(inside) / max(sum(bool(node.stack_file) for node in nodes), 1)
+        if times and (saved := work_s * share * (1 - 1 / times)) > best:
+            best, shown = saved, (compile_, times, share, work_s, inside)
+    if story is None or shown is None:
+        return None
+    compile_, times, share, work_s, inside = shown
+    whole = max((log.seconds or 0.0 for log in story.logs), default=0.0)
+    return Cause(
+        "equal inside",
+        f"{times} equal blocks are compiled as one graph of `{compile_.function}`.",
+        "If starting takes too long, decorate the `forward` of a block with "
+        "`torch.compiler.nested_compile_region`: then all share one compile. Kernels no longer "
+        "fuse across blocks, so time a step before and after.",
+        urls.compile_story(evidence.id),
+        why=f"{percent(share)} of its operations are in them. Everything but compiling kernels "
+        f"takes {seconds(work_s)}" + (f" of {seconds(whole)} of compile time." if whole else "."),
+        wins_us=1e6 * best,
+        share=best / whole if whole else None,
+        of="compile time",
+        known="at most",
+        lines=evidence.lines_of(inside),
+    )
+
+
+def repeated(nodes: Sequence[FxNodeDraft]) -> tuple[int, list[FxNodeDraft]]:
+    """Returns of how many equal blocks a graph consists, as far as its lines and operators tell,
+    and their nodes, first those that each block has once; none if it does not."""
+
+    def key(node: FxNodeDraft) -> tuple[str | None, int | None, str]:
+        return node.stack_file, node.stack_line, node.target
+
+    counts = Counter(key(node) for node in nodes if node.stack_file)
+    likely = {count // part for count in set(counts.values()) for part in (1, 2, 3)}
+    for times in sorted((times for times in likely if times >= FEWEST_INSIDE), reverse=True):
+        # One line may run twice in each block, and once after them, as a norm does.
+        alike = {place for place, count in counts.items() if times <= count and count % times < 2}
+        inside = [node for node in nodes if key(node) in alike]
+        if len(inside) >= ALIKE * counts.total():
+            return times, sorted(inside, key=lambda node: counts[key(node)])
+    return 0, []
+
+
 def _seconds(compiles: list[Compile]) -> float:
     return sum(compile_.took_s for compile_ in compiles)
 
@@ -90,4 +153,4 @@ def one_by_one(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (equal_blocks, one_by_one)
+CHECKS = (equal_blocks, equal_inside, one_by_one)
