@@ -248,6 +248,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     if page.peaks is None:
         return Cleared("The peaks of this device are unknown: no roofline.", judged=False)
     # No setting of torch makes a library's attention faster: it depends on the call's arguments.
+    # Nor its convolutions in backward, for which Inductor has no kernel.
     groups = {(kernel.graph, kernel.name): kernel.group for kernel in evidence.kernels}
     usual = {(each.graph, each.name): each.us / (each.mean_us or 1.0) for each in evidence.kernels}
     tunes = bool(autotune(evidence))
@@ -258,6 +259,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         and not row.standing.over
         and (row.each_us or 0.0) >= SMALL_US
         and groups.get((row.graph, row.name)) != ATTENTION
+        and "convolution_backward" not in row.name
         and (tunes or row.products is None)
         and (evidence.on_device or not set(fused_ops(row.name, FUNCTIONS)) & FUNCTIONS)
     ]
@@ -290,7 +292,8 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     rest = (worst.time_us or 0.0) - us
     slow = f" Its slow runs add {microseconds(rest)}." if rest >= STANDS_OUT * step else ""
     spilled = _spilled(evidence, worst)
-    odd = worst.unaligned if evidence.on_device else 0
+    odd = worst.unaligned if evidence.on_device and "convolution" not in worst.name else 0
+    calls = f"{plural(worst.calls, 'call')} with {worst.shapes}. " if worst.shapes else ""
     padded = f"Make the size a multiple of {ALIGNED}: {-(-odd // ALIGNED) * ALIGNED}, not {odd}. "
     padded += "`torch._inductor.config.shape_padding = True` pads such products."
     uneven = f" Its rows have {odd} numbers of 16 bits; fast products need multiples of 16 bytes."
@@ -301,7 +304,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         f"{percent((worst.standing.roof_us or 0.0) / us)} of what {limit} allows.",
         padded if odd else FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
-        why=f"At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}"
+        why=f"{calls}At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}"
         + (uneven if odd else ""),
         wins_us=wins,
         lines=evidence.lines(own, us),
