@@ -32,6 +32,19 @@ def test_source_nodes_of_a_backward_are_its_own(direction: str, nodes: list[str]
     assert found == {("extern_kernels.mm", 7): nodes}
 
 
+def test_a_librarys_call_has_its_own_node_and_the_views_it_reads() -> None:
+    """Records also name what its inputs were computed from, as the multiplication here."""
+    multiplied = """        mul = torch.ops.aten.mul.Tensor(a, 2)
+        view_1 = torch.ops.aten.view.default(mul, [16])
+        permute_30 = torch.ops.aten.permute.default(mul, [1, 0])"""
+    plain = "        permute_30 = torch.ops.aten.permute.default(a, [1, 0])"
+    graph = parse_fx(GRAPH.replace(plain, multiplied)).main()
+    names = ["mul", "view_1", "permute_30", "mm_3"]
+    call = CodeCall("extern_kernels.mm", 7, True, 20, [], source_nodes=names, extern=True)
+    found = nodes_of_calls(OutputCode(calls=[call], aot_id="0_backward"), Provenance(), graph)
+    assert found == {("extern_kernels.mm", 7): ["permute_30", "mm_3"]}
+
+
 def scheduled(name: str, buffers: list[IrBuffer], members: list[str]) -> IrTextNode:
     kind = "FusedSchedulerNode" if len(members) > 1 else "SchedulerNode"
     body = IrLoopBody(0, 0) if len(members) == 1 else None

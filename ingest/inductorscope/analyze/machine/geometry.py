@@ -77,7 +77,7 @@ def geometry_of(shape: LaunchShape, device: Device, source: str) -> Geometry:
         text=text, short=short, source=source, grid=shape.grid, block=shape.block,
         warps=warps or None, registers=shape.registers, shared=shape.shared,
         multiprocessors=several or None, fit=fit or None, occupancy=held, waves=waves, tail=tail,
-        reached=None if shape.percent is None else shape.percent / 100,
+        reached=shape.percent / 100 if shape.percent else None,
     )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 """The FX nodes that a call of a kernel computes, from Inductor's records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inductorscope.correlate.links.model import Collector, Confidence
+from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.formats.code.output_code import OutputCode
-from inductorscope.formats.graph.fx_nodes import FxTextNode
+from inductorscope.formats.graph.fx_nodes import FxTextNode, short_name
 from inductorscope.formats.graph.provenance import Provenance
 
 
@@ -19,7 +20,7 @@ def nodes_of_calls(
     """
     result: dict[tuple[str, int], list[str]] = {}
     backward = "backward" in code.aot_id
-    known = {node.name for node in graph}
+    known = {node.name: node for node in graph}
     for call in code.calls:
         mapping = provenance.kernel_to_post
         nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
@@ -34,8 +35,25 @@ def nodes_of_calls(
             nodes = call.fx_nodes or mapping.get((call.kernel, None), [])
         if not nodes and backward:
             nodes = call.source_nodes
-        result[call.kernel, call.handle] = [name for name in nodes if name in known]
+        nodes = [name for name in nodes if name in known]
+        nodes = _of_library(call.kernel, nodes, known) if call.extern else nodes
+        result[call.kernel, call.handle] = nodes
     return result
+
+
+def _of_library(kernel: str, names: list[str], graph: Mapping[str, FxTextNode]) -> list[str]:
+    """Returns of the nodes that are recorded of a library's call its own one and the views that
+    this reads: records also name what its inputs were computed from, by other kernels. Returns all
+    if none has its operator."""
+    operation = short_name(kernel).removeprefix("bias_")
+    own = [name for name in names if graph[name].op == operation]
+    reached, waiting = set[str](), sorted(own, key=lambda name: graph[name].line)[-1:]
+    while waiting:
+        node = graph[waiting.pop()]
+        reached.add(node.name)
+        sources = [name for name in node.inputs if name in graph and name not in reached]
+        waiting += [name for name in sources if graph[name].op in VIEWS]
+    return [name for name in names if name in reached] if own else names
 
 
 def complete_nodes(code: OutputCode, provenance: Provenance) -> dict[tuple[str, int], list[str]]:

@@ -304,8 +304,8 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         f"{percent((worst.standing.roof_us or 0.0) / us)} of what {limit} allows.",
         padded if odd else FEWER_VALUES if spilled else _tuning(worst, evidence),
         urls.kernel(evidence.id, worst.graph, worst.name, worst.handle),
-        why=f"{calls}At that limit it would take {microseconds(worst.standing.roof_us)}.{slow}{spilled}"
-        + (uneven if odd else ""),
+        why=f"{calls}At that limit it would take {microseconds(worst.standing.roof_us)}."
+        f"{slow}{spilled}" + (uneven if odd else ""),
         wins_us=wins,
         lines=evidence.lines(own, us),
         kernels=dict.fromkeys(own, wins),
