@@ -136,3 +136,17 @@ def test_without_a_trace_the_launch_is_computed(shared: Path, tmp_path: Path) ->
     assert geometry.configuration == {"XBLOCK": 128, "num_warps": 8, "num_stages": 1}
     assert geometry.source.startswith("the code")
     assert "6 blocks of 256 threads on 132 multiprocessors: 126 of them get none" in plain(told)
+
+
+def test_calls_that_launch_different_things_show_none_of_them(shared: Path, tmp_path: Path) -> None:
+    """Products of several shapes run several kernels of a library: one is not that of each."""
+    with (
+        engine_of(read(shared / "traces" / "cuda-gpt-train", tmp_path)) as engine,
+        sessions(engine)() as session,
+    ):
+        launches = Launches(session, session.scalars(select(Run)).one())
+        found = [launches.of_graph(graph) for graph in session.scalars(select(Graph))]
+    product = found[1]["extern_kernels.mm"]
+    assert (product.short, product.kernel, product.grid) == ("differs from call to call", "", ())
+    assert product.text.startswith("its ")
+    assert product.text.endswith("in different sizes")

@@ -60,7 +60,8 @@ class Launches:
         """Returns the geometry of a kernel of a trace."""
         profile = next(candidate for candidate in self._profiles if candidate.id == row.profile_id)
         shape = self._shapes_of(profile).get(row.position)
-        return None if shape is None else _usual([(row, shape)], profile.facts.device or Device())
+        device = profile.facts.device or Device()
+        return None if shape is None else _usual([(row, shape)], device, 1)
 
     def arguments(self, graph: Graph) -> dict[str, list[str]]:
         """Returns kernel → the arguments of its first call."""
@@ -102,28 +103,34 @@ class Launches:
         for profile in self._profiles:
             shapes = self._shapes_of(profile)
             query = (
-                select(Kernel.name, TraceKernel)
+                select(Kernel.name, Kernel.call_count, TraceKernel)
                 .join(TraceKernel, TraceKernel.kernel_id == Kernel.id)
                 .where(TraceKernel.profile_id == profile.id, Kernel.graph_id == graph.id)
             )
-            seen: dict[str, list[Seen]] = defaultdict(list)
-            for name, row in self._session.execute(query) if shapes else ():
+            seen: dict[tuple[str, int], list[Seen]] = defaultdict(list)
+            for name, calls, row in self._session.execute(query) if shapes else ():
                 if row.position in shapes:
-                    seen[name].append((row, shapes[row.position]))
+                    seen[name, calls].append((row, shapes[row.position]))
             if seen:
                 device = profile.facts.device or Device()
-                usual = {name: _usual(rows, device) for name, rows in seen.items()}
+                usual = {name: _usual(rows, device, calls) for (name, calls), rows in seen.items()}
                 return {name: found for name, found in usual.items() if found is not None}
         return {}
 
 
-def _usual(rows: Sequence[Seen], device: Device) -> Geometry | None:
+def _usual(rows: Sequence[Seen], device: Device, calls: int) -> Geometry | None:
     """Returns the shape of most launches of the kernel that takes most time; a library's call may
-    launch several. Libraries of AMD are left out, because some count threads instead of blocks."""
+    launch several. Of a library's calls that launch different things, no launch stands for all.
+    Libraries of AMD are left out, because some count threads instead of blocks."""
     dearest = max((row for row, _ in rows), key=lambda row: row.total_us)
     is_generated = "triton" in dearest.category
     if not is_generated and not device.capability:
         return None
+    kinds = {(row.name, usual.shape) for row, usual in rows}
+    if not is_generated and calls > 1 and (len(kinds) > 1 or rows[0][1].others):
+        kernels = plural(len({name for name, _ in kinds}), "kernel")
+        text = f"its {plural(calls, 'call')} launch {kernels} in different sizes"
+        return Geometry(text=text, short="differs from call to call", source=TRACE)
     alike = [usual for row, usual in rows if row.name == dearest.name]
     launches: Counter[LaunchShape] = Counter()
     for usual in alike:

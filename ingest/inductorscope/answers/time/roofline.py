@@ -286,7 +286,7 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
 
 def _launched(row: KernelWork, geometry: Geometry | None) -> KernelWork:
     """Adds the launch, unless it may be that of calls with other shapes."""
-    if geometry is None or (row.shapes and (geometry.kernel or geometry.others)):
+    if not geometry or not geometry.grid or (row.shapes and (geometry.kernel or geometry.others)):
         return row
     return replace(row, blocks=geometry.short, launch=geometry.text)
 
