@@ -444,6 +444,15 @@ def test_a_disturbed_run_says_so_first_and_shows_shares(foo1: Evidence) -> None:
     assert casts.share == pytest.approx(0.35, abs=0.01)
 
 
+def test_a_timed_step_that_is_longer_than_the_profiled_ones_is_another(foo1: Evidence) -> None:
+    assert foo1.step.startswith("each step of ")
+    foo1.session.expunge(foo1.run)
+    foo1.run.compiled_ms = 1_000.0
+    found = gather(foo1.session, foo1.run, foo1.graphs)
+    assert found.step.startswith("each profiled step of ")
+    assert found.step.endswith(f"(1.00{THIN}s without the profiler)")
+
+
 def test_no_win_exceeds_the_step_and_no_kernel_counts_twice(foo1: Evidence) -> None:
     kernels = [
         replace(each, name="triton_poi_fused__to_copy_view_0", us=90.0) for each in foo1.kernels

@@ -39,6 +39,8 @@ OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
 times as long."""
 SHOWN_LINES = 2
+SHORTER = 0.7
+"""A profiled step that takes a smaller part of a timed one is another step."""
 SAMPLED_LINES = 3
 SAMPLED = 0.05
 """Smallest share of a step of a sampled line."""
@@ -276,10 +278,13 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
 def _step(session: Session, run: Run, shown: ProfileShown | None) -> tuple[float | None, str]:
     line = None if shown is None else shown.timeline
     busy = line.busy_us / shown.by if shown is not None and line else 0.0
+    timed = (run.compiled_ms or 0.0) * 1000
+    # Shares of a timed step would be wrong if the profile's steps are others.
+    others = shown is not None and line and line.span_us / shown.by < SHORTER * timed
     # A profiled step whose work takes longer than a timed step is not typical: it contains a
     # compile, or waits for another rank's.
-    if run.compiled_ms and busy <= run.compiled_ms * 1000:
-        return run.compiled_ms * 1000, f"each step of {milliseconds(run.compiled_ms)}"
+    if run.compiled_ms and busy <= timed and not others:
+        return timed, f"each step of {milliseconds(run.compiled_ms)}"
     if shown is not None and line:
         span = line.span_us / shown.by
         what = "each profiled step of" if shown.steps else "the trace's"
