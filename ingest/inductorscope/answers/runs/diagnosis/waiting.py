@@ -32,6 +32,7 @@ from inductorscope.answers.runs.diagnosis.uncompiled import (
 )
 from inductorscope.formats.capture_facts import CudaGraphs
 from inductorscope.formats.change import CUDA_GRAPHS, Change
+from inductorscope.formats.vocabulary import TRITON_TEMPLATE
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
 
@@ -425,7 +426,8 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
             fix += next((fix for part, fix in _UNSKIPPED.items() if part in skipped), "")
         else:
             fix = "Record CUDA graphs, which launch all kernels of a graph at once: "
-            fix += "`torch.compile(…, mode='reduce-overhead')`."
+            tuned = any(kernel.category == TRITON_TEMPLATE for kernel in evidence.kernels)
+            fix += f"`torch.compile(…, mode='{'max-autotune' if tuned else 'reduce-overhead'}')`."
             change = GRAPHS
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
