@@ -19,7 +19,8 @@ FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend
 
 .PHONY: help run test check docs screenshots bench fuzz lock pin clean install install-dev chromium
 help:
-	@echo "make run          set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
+	@echo "make run          set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT);"
+	@echo "                  PORT=8766 DATA=folder choose others"
 	@echo "make test         set up and run every test; PYTEST_ARGS=tests/formats runs some"
 	@echo "make install      set up, and bundle the front end again if its sources changed"
 	@echo "make install-dev  set up for development, with what tests and linters need"
@@ -42,7 +43,7 @@ $(VENV)/.torch: $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet $(TORCH)
 	@touch $@
 
-$(VENV)/.app: $(VENV)/.torch pyproject.toml hatch_build.py $(FRONT)
+$(VENV)/.app: $(VENV)/.torch pyproject.toml hatch_build.py $(LOCK) $(FRONT)
 	@echo "Installing Inductorscope and bundling its front end"
 	$(if $(LOCK),$(BIN)/python -m pip install --quiet --require-hashes -r $(LOCK))
 	$(BIN)/python -m pip install --quiet $(if $(LOCK),--no-build-isolation) --editable '.[capture]'

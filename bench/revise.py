@@ -51,4 +51,6 @@ def _rendered(kind: str, item: object, _context: object) -> str | Literal[False]
 
 
 if __name__ == "__main__":
+    if any(word.startswith("-") for word in sys.argv[1:]):
+        sys.exit(__doc__)
     main(" ".join(sys.argv[1:]) or "Change the tables")

@@ -134,7 +134,7 @@ def load(**overrides: object) -> Settings:
     for field in fields(Settings):
         name = PREFIX + field.name.upper()
         raw = os.environ.get(name)
-        if raw is None:
+        if not raw:
             continue
         values[field.name] = _parse(name, field.type, raw)
     values |= {name: value for name, value in overrides.items() if value is not None}

@@ -1,7 +1,7 @@
 """The command line: the app, and the options that commands share.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused or unreadable, 4 server unreachable or
-refusing.
+refusing, 5 no such page.
 
 Only the module of the requested command is imported, and a command defers its slow imports until it
 runs, so that `inductorscope --version` is fast.
@@ -58,7 +58,7 @@ app = typer.Typer(
     "records a model; [bold]inductorscope ingest[/] reads the debug folders, logs and traces you "
     "have.\n\n"
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server unreachable or "
-    "refusing.",
+    "refusing, 5 no such page.",
 )
 
 Data = Annotated[
