@@ -121,6 +121,9 @@ def test_pages_of_hundreds_of_kernels_are_short(
         tab.set_viewport_size(NARROW)
         assert_fits(tab, f"{path}, narrow")
         assert_short(tab, f"{path}, narrow")
+    for path, says in (("", "the first 100"), ("/kernels", "100 of 250")):
+        tab.goto(f"{served.url}/runs/{run}{path}")
+        expect(tab.get_by_role("button", name=f"Show {says} rows")).to_be_visible()
 
 
 @pytest.mark.parametrize("name", BY_KEYBOARD)

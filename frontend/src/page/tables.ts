@@ -51,7 +51,7 @@ function limit(table: HTMLTableElement): void {
     const chosen = only?.checked ? rows.filter((row) => "chosen" in row.dataset) : rows;
     const shown = new Set(whole || chosen.length <= most + few ? chosen : chosen.slice(0, most));
     for (const row of rows) row.hidden = !shown.has(row);
-    more.textContent = `Show all ${chosen.length} rows`;
+    more.textContent = `Show ${table.dataset.more ?? `all ${chosen.length}`} rows`;
     more.hidden = shown.size === chosen.length;
   };
   table.closest(".table-frame")?.after(more);
