@@ -104,6 +104,23 @@ def test_without_another_run_nothing_is_blamed(beside: Beside) -> None:
     assert [row.cause for row in page.rows] == [""]
 
 
+def test_caches_that_were_off_are_the_whole_reason(tmp_path: Path, fixtures: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    run = read_paths(
+        settings, [fixtures / "cuda-foo1"], name="off", tags=[], origin="ingest",
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+    engine = make_engine(settings)
+    with sessions(engine)() as session:
+        page = startup_page(session, run)
+    engine.dispose()
+    assert page.said.startswith("Caches were off, so no lookup happened in all ")
+    assert (page.missed_seconds, page.rows) == (page.seconds, [])
+    assert [(count.hits, count.misses, count.bypasses > 0) for count in page.counts] == [
+        (0, 0, True)
+    ]
+
+
 def test_of_several_differences_the_cause_leads() -> None:
     graph, option = Component("a" * 30, "x = y + 1\nz"), Component("b" * 30, "True")
     other = {"gm": Component("c" * 30, "z"), "inductor_config[dce]": Component("d" * 30, "False")}

@@ -135,15 +135,16 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         other_id = _previous(session, run_story.run)
     other = read_run_story(session, other_id) if other_id else None
     lookups = _lookups(run_story)
-    rows = _rows(run_story, other, lookups)
-    missed = _slowest(
+    off = bool(lookups) and all(lookup.event.outcome == "disabled" for lookup in lookups)
+    rows = [] if off else _rows(run_story, other, lookups)
+    seconds = compile_seconds(run_story.story_or_empty)
+    missed = (off and seconds) or _slowest(
         {
             lookup.event.compile: lookup.compile
             for lookup in lookups
             if lookup.event.outcome in MISSED
         }.values()
     )
-    seconds = compile_seconds(run_story.story_or_empty)
     start = _server_start(session, run_id)
     beside = _server_start(session, other_id)
     factors = [
@@ -163,7 +164,10 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         missed_seconds=missed,
         counts=_counts(lookups),
         rows=rows,
-        said=_said(rows, lookups, seconds, missed),
+        said=_said(rows, lookups, seconds, missed)
+        if not off
+        else f"Caches were off, so no lookup happened in all {missed:.3g} s of compiling. Without "
+        "`TORCHINDUCTOR_FORCE_DISABLE_CACHES`, `TORCHINDUCTOR_FX_GRAPH_CACHE=1` turns them on.",
         start=_start_rows(run_story.run),
         other_start=_start_rows(other.run) if other else [],
         server=_server_rows(start, beside),
