@@ -126,6 +126,19 @@ def test_pages_of_hundreds_of_kernels_are_short(
         expect(tab.get_by_role("button", name=f"Show {says} rows")).to_be_visible()
 
 
+def test_runs_are_compared_once_two_are_ticked(
+    tab: Page, filled: tuple[Served, dict[str, str]]
+) -> None:
+    served, _ = filled
+    tab.goto(f"{served.url}/compare")
+    compare, boxes = tab.get_by_role("button", name="Compare the ticked"), tab.locator("[name=run]")
+    for ticked in (0, 1):
+        expect(compare).to_be_disabled()
+        boxes.nth(ticked).check()
+    compare.click()
+    tab.wait_for_url("**/compare/*/*")
+
+
 @pytest.mark.parametrize("name", BY_KEYBOARD)
 def test_every_control_is_reached_with_the_keyboard(
     chromium: Browser, filled: tuple[Served, dict[str, str]], name: str

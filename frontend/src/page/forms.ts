@@ -1,4 +1,5 @@
-// Forms: `data-ask` holds a question to confirm, and Ctrl Enter in a large field sends.
+// Forms: `data-ask` holds a question to confirm, `data-least` how many boxes to tick before its main
+// button works, and Ctrl Enter in a large field sends.
 
 export function startForms(): void {
   document.addEventListener("submit", (event) => {
@@ -10,10 +11,18 @@ export function startForms(): void {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     if (event.target instanceof HTMLTextAreaElement) event.target.form?.requestSubmit();
   });
-  // Options that only some choices need.
   document.addEventListener("change", (event) => {
     const field = event.target;
     if (!(field instanceof HTMLSelectElement) || !field.dataset.sends) return;
     field.form?.requestSubmit();
   });
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-least]")) {
+    const send = form.querySelector<HTMLButtonElement>("button.main");
+    const count = () => {
+      if (send)
+        send.disabled = form.querySelectorAll(":checked").length < Number(form.dataset.least);
+    };
+    form.addEventListener("change", count);
+    count();
+  }
 }
