@@ -20,6 +20,7 @@ from inductorscope.store.tables.models import (
     Profile,
     Run,
 )
+from inductorscope.store.tables.times import CallTime
 
 
 class RunName(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ class KernelName(msgspec.Struct, frozen=True):
     """Slug of its graph."""
     name: str
     handle: int | None
-    """Handle of its first call; with the name it makes the kernel's address."""
+    """Handle of its dearest call; with the name it makes the kernel's address."""
     kind: str
     category: str
 
@@ -133,13 +134,16 @@ def graph_rows(session: Session, run: str) -> list[GraphRow]:
     ]
 
 
-FIRST_CALL = (
-    select(func.min(KernelCall.handle))
+DEAREST_CALL = (
+    select(KernelCall.handle)
+    .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
     .where(KernelCall.kernel_id == Kernel.id)
+    .order_by(func.coalesce(CallTime.time_us, 0.0).desc(), KernelCall.handle)
+    .limit(1)
     .correlate(Kernel)
     .scalar_subquery()
 )
-"""Handle of a kernel's first call, in a query of kernels."""
+"""Handle of the call of a kernel that takes most time, or of its first, in a query of kernels."""
 
 
 def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
@@ -148,7 +152,7 @@ def kernel_rows(session: Session, run: str, limit: int) -> list[KernelRow]:
     whole = kernel_time(session, run)
     slowest = Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id
     query = (
-        select(Kernel, Graph.slug, FIRST_CALL)
+        select(Kernel, Graph.slug, DEAREST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run)
     )

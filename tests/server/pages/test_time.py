@@ -144,3 +144,16 @@ def test_a_profile_of_another_run(trained: tuple[TestClient, dict[str, str]]) ->
     answer = client.get(f"/api/runs/{runs['cuda-gpt-train']}/time/table?of=events&profile={other}")
     assert answer.status_code == 404
     assert "has no profile" in answer.json()["error"]["what"]
+
+
+def test_a_kernel_opens_on_its_dearest_call(trained: tuple[TestClient, dict[str, str]]) -> None:
+    client, runs = trained
+    run = f"/api/runs/{runs['cuda-gpt-train']}"
+    rows = client.get(f"{run}/kernels").json()["kernels"]
+    several = [row for row in rows if row["calls"] > 1]
+    assert several
+    for row in several:
+        of = f"{run}/graphs/{row['graph']}/kernels/{row['name']}:{row['handle']}"
+        page = client.get(of).json()
+        times = [call["time"]["time_us"] for call in page["calls"]]
+        assert page["call"]["time"]["time_us"] == max(times), row["name"]

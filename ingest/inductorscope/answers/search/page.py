@@ -7,7 +7,7 @@ from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.answers.parts import FIRST_CALL, KernelName, RunName
+from inductorscope.answers.parts import DEAREST_CALL, KernelName, RunName
 from inductorscope.answers.runs.runs import OF_ROWS, RunRow, run_rows
 from inductorscope.answers.search.runs import ALL_RUNS, Narrowed, with_words
 from inductorscope.answers.search.search import MatchingText, Scope, search_code, too_short
@@ -161,7 +161,7 @@ def _add_kernels(
 ) -> None:  # fmt: skip
     """Adds kernels of runs until there is one too many. The same kernel counts once."""
     query = (
-        select(Kernel, Graph.slug, Run.id, Run.name, FIRST_CALL)
+        select(Kernel, Graph.slug, Run.id, Run.name, DEAREST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .join(Run, Run.id == Graph.run_id)
         .where(Run.id.in_(runs))

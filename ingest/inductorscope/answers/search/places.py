@@ -9,7 +9,7 @@ from sqlalchemy import Row, and_, case, func, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope import urls
-from inductorscope.answers.parts import FIRST_CALL, RunName
+from inductorscope.answers.parts import DEAREST_CALL, RunName
 from inductorscope.answers.search.runs import Narrowed
 from inductorscope.fields import Hidden
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
@@ -236,7 +236,7 @@ class _Graphs:
 def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_KernelLines]]:
     """Returns the kernels defined in the code of graphs, in the order of their lines."""
     query = (
-        select(Kernel.graph_id, Kernel.first_line, Kernel.last_line, Kernel.name, FIRST_CALL)
+        select(Kernel.graph_id, Kernel.first_line, Kernel.last_line, Kernel.name, DEAREST_CALL)
         .where(Kernel.graph_id.in_(graphs), Kernel.first_line.is_not(None))
         .order_by(Kernel.first_line)
     )

@@ -64,7 +64,7 @@ class CallsOfKernel(msgspec.Struct, frozen=True):
     step_us: float | None
 
     def together(self, handle: int | None) -> KernelWork:
-        """Returns the work of all calls. `handle`: of the first."""
+        """Returns the work of all calls. `handle`: of the dearest."""
         kernel = self.kernel
         return self._work(self.works, "", handle, kernel.call_count, kernel.time_us)
 
@@ -81,7 +81,7 @@ class CallsOfKernel(msgspec.Struct, frozen=True):
             return []
         return [
             self._work(
-                alike, shapes, min(work.handle for work in alike), len(alike),
+                alike, shapes, max(alike, key=lambda work: times[work.handle]).handle, len(alike),
                 sum(times[work.handle] for work in alike),
             )
             for shapes, alike in by_shape.items()

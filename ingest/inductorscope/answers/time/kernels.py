@@ -18,7 +18,7 @@ from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.unfused import UnfusedRow, unfused_rows
 from inductorscope.answers.machine.geometry import Launches
-from inductorscope.answers.parts import FIRST_CALL, KernelName, graph_name, share
+from inductorscope.answers.parts import DEAREST_CALL, KernelName, graph_name, share
 from inductorscope.answers.runs.state import unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import CallsOfKernel
@@ -151,7 +151,7 @@ class _Table(msgspec.Struct):
         geometries = self.launches.of_graph(graph)
         metadata = all_kernel_facts(session, graph.id)
         apart = _dearest_pairs(unfused_rows(self.story, graph, facts) if facts is not None else [])
-        query = select(Kernel, FIRST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
+        query = select(Kernel, DEAREST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
         for kernel, handle in session.execute(query):
             geometry = geometries.get(kernel.name)
             ran = [each for each in compiled_kernels(metadata.get(kernel.name, {})) if each.ran]

@@ -22,7 +22,7 @@ from inductorscope.analyze.roofline.roofline import (
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.parts import (
-    FIRST_CALL,
+    DEAREST_CALL,
     GraphName,
     RunName,
     graph_name,
@@ -309,7 +309,7 @@ def _of_graph(
     times: dict[int, dict[int, float]] = defaultdict(dict)
     for kernel_id, handle, time_us in session.execute(timed):
         times[kernel_id][handle] = time_us
-    query = select(Kernel, FIRST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
+    query = select(Kernel, DEAREST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
     rows: list[KernelWork] = []
     for kernel, handle in session.execute(query):
         calls = CallsOfKernel(graph.slug, kernel, by_kernel[kernel.name], peaks, step_us)

@@ -13,7 +13,7 @@ from inductorscope import urls
 from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.parts import (
-    FIRST_CALL,
+    DEAREST_CALL,
     CategoryTime,
     GraphRow,
     KernelRow,
@@ -156,7 +156,7 @@ def _map(session: Session, run: str) -> list[MapPart]:
         return []
     wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
     query = (
-        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, FIRST_CALL)
+        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, DEAREST_CALL)
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run, Kernel.id.in_(wanted))
     )

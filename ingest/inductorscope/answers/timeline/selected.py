@@ -9,7 +9,7 @@ from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.facts import STREAM, THREAD
 from inductorscope.answers.machine.geometry import Launches
-from inductorscope.answers.parts import FIRST_CALL
+from inductorscope.answers.parts import DEAREST_CALL
 from inductorscope.answers.timeline.window import Event, Laid, events_of
 from inductorscope.fields import Hidden
 from inductorscope.store.runs.timelines import (
@@ -186,7 +186,7 @@ def _kernel(
     if position < 0:
         return None
     found = session.execute(
-        select(TraceKernel, Kernel.name, Graph.slug, FIRST_CALL)
+        select(TraceKernel, Kernel.name, Graph.slug, DEAREST_CALL)
         .outerjoin(Kernel, Kernel.id == TraceKernel.kernel_id)
         .outerjoin(Graph, Graph.id == Kernel.graph_id)
         .where(TraceKernel.profile_id == profile, TraceKernel.position == position)

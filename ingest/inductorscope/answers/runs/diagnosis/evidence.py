@@ -21,7 +21,7 @@ from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.answers.machine.text import kernel_of
 from inductorscope.answers.missing import NotAnalysed, NotHere, begin
-from inductorscope.answers.parts import FIRST_CALL, GraphRow, kernel_time
+from inductorscope.answers.parts import DEAREST_CALL, GraphRow, kernel_time
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
@@ -301,7 +301,7 @@ def _kernels(session: Session, run: str, by: int) -> list[TimedKernel]:
     query = (
         select(
             Kernel.id, Kernel.name, Kernel.category, Kernel.time_calls, Kernel.call_count,
-            Kernel.time_us, Graph.slug, FIRST_CALL,
+            Kernel.time_us, Graph.slug, DEAREST_CALL,
         )
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
