@@ -31,7 +31,7 @@ def plain(text: str) -> str:
     [
         (
             6, 256, 24, "6 blocks of 256 threads on 132 multiprocessors: 126 of them get none",
-            "6 blocks on 132 SMs",
+            "6 blocks on 132 multiprocessors",
         ),
         (
             1024, 128, 32, "1 024 blocks of 128 threads on 132 multiprocessors, 48.5 % of a wave",
@@ -132,7 +132,7 @@ def test_without_a_trace_the_launch_is_computed(shared: Path, tmp_path: Path) ->
         launches, told = Launches(session, run), kernel_tool(session, run.id, base="", name=kernel)
         found = [launches.of_graph(graph).get(kernel) for graph in session.scalars(select(Graph))]
     (geometry,) = filter(None, found)
-    assert geometry.short == "6 blocks on 132 SMs"
+    assert geometry.short == "6 blocks on 132 multiprocessors"
     assert geometry.configuration == {"XBLOCK": 128, "num_warps": 8, "num_stages": 1}
     assert geometry.source.startswith("the code")
     assert "6 blocks of 256 threads on 132 multiprocessors: 126 of them get none" in plain(told)

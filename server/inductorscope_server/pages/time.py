@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import Query
-from inductorscope.answers.time.kernels import KernelOrder, KernelsPage, kernels_page
+from inductorscope.answers.time.kernels import Fill, KernelOrder, KernelsPage, kernels_page
 from inductorscope.answers.time.roofline import (
     Bound,
     Order,
@@ -65,12 +65,13 @@ def load_table(
 
 async def load_kernels(
     analysis: Analysing, run: RunId, q: Line = "", graph: OfGraph = "", category: Category = "",
-    order: KernelOrder = "time", first: First = 0,
+    fill: Fill = "", order: KernelOrder = "time", first: First = 0,
 ) -> KernelsPage:  # fmt: skip
     """What each kernel computes and costs, how it is launched, and why it is one of its own."""
     return await analysis(
-        kernels_page, run, q=q, graph=graph, category=category, order=order, first=first
-    )
+        kernels_page, run, q=q, graph=graph, category=category, fill=fill, order=order,
+        first=first,
+    )  # fmt: skip
 
 
 async def load_roofline(

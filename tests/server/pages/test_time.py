@@ -157,3 +157,15 @@ def test_a_kernel_opens_on_its_dearest_call(trained: tuple[TestClient, dict[str,
         page = client.get(of).json()
         times = [call["time"]["time_us"] for call in page["calls"]]
         assert page["call"]["time"]["time_us"] == max(times), row["name"]
+
+
+def test_kernels_of_less_than_a_wave_are_listed(trained: tuple[TestClient, dict[str, str]]) -> None:
+    client, runs = trained
+    run = runs["cuda-gpt-train"]
+    page = client.get(f"/api/runs/{run}/kernels?order=waves").json()
+    waves = [row["waves"] for row in page["kernels"] if row["waves"] is not None]
+    assert waves == sorted(waves)
+    link = f"/runs/{run}/kernels?fill=part&amp;order=waves"
+    assert link in client.get(f"/runs/{run}/kernels").text
+    part = client.get(f"/api/runs/{run}/kernels?fill=part&order=waves").json()["kernels"]
+    assert len(part) == page["under_a_wave"] == sum(each < 1 for each in waves) < len(waves)

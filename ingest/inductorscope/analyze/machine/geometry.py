@@ -17,7 +17,7 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
 
     text: Prose
     short: Prose = ""
-    """`6 blocks on 132 SMs` or `256 blocks, 12 % of a wave`; empty if the blocks are not known."""
+    """`6 blocks on 132 multiprocessors`, `256 blocks, 12 % of a wave`; empty if not known."""
     source: Prose
     """How it is known."""
     grid: Sequence[int] = ()
@@ -66,7 +66,7 @@ def geometry_of(shape: LaunchShape, device: Device, source: str) -> Geometry:
         text += f" on {plural(several, 'multiprocessor')}"
     if blocks < several:
         text += f": {count(several - blocks)} of them get none"
-        short += f" on {count(several)} SMs"
+        short += f" on {plural(several, 'multiprocessor')}"
     elif waves is not None and waves <= 1:
         text += f", {percent(waves)} of a wave"
         short += f", {percent(waves)} of a wave"

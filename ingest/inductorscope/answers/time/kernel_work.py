@@ -35,7 +35,7 @@ class KernelWork(KernelName, frozen=True):
     dtype: str
     standing: Standing
     blocks: Prose = ""
-    """`6 blocks on 132 SMs`; empty if its launch is not known."""
+    """`6 blocks on 132 multiprocessors`; empty if its launch is not known."""
     launch: Hidden[str] = ""
     """The size of its launches, in words."""
     unaligned: Hidden[int] = 0

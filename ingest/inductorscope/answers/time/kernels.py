@@ -24,14 +24,16 @@ from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_grap
 from inductorscope.answers.time.kernel_work import CallsOfKernel
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
 from inductorscope.answers.time.roofline import SHOWN, KernelsShown, run_peaks, step_time
-from inductorscope.fields import Bytes, Hidden, Percent, Prose, view
+from inductorscope.fields import Bytes, Count, Hidden, Percent, Prose, view
 from inductorscope.formats.code.short_names import ShortName, short_name
 from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import middle, plural, telling
 
-KernelOrder = Literal["time", "calls", "registers", "roof", "name"]
+KernelOrder = Literal["time", "calls", "waves", "registers", "roof", "name"]
+Fill = Literal["", "part"]
+"""`part`: only kernels that fill less than one wave."""
 
 
 class KernelInTable(KernelName, frozen=True, kw_only=True):
@@ -43,8 +45,10 @@ class KernelInTable(KernelName, frozen=True, kw_only=True):
     share: float | None
     """Share of the time of all kernels."""
     blocks: Prose = ""
-    """`6 blocks on 132 SMs`; empty if its launch is not known."""
+    """`6 blocks on 132 multiprocessors`; empty if its launch is not known."""
     launch: Prose = ""
+    waves: Count[float | None] = None
+    """How often its blocks fill the device; None if its launch is not known."""
     registers: int | None = None
     """Of a thread."""
     spilled: Bytes | None = None
@@ -65,17 +69,19 @@ class KernelsPage(KernelsShown, frozen=True):
     spilling: int
     """Kernels that use local memory."""
     under_a_wave: int
-    """Kernels with fewer blocks than the device has multiprocessors."""
+    """Kernels whose blocks do not fill the device once."""
     kinds: Hidden[list[tuple[str, str]]]
     """Kinds and categories to choose from."""
     q: str
     category: str
+    fill: Fill
     order: KernelOrder
 
 
 _ORDERS: dict[str, Callable[[KernelInTable], tuple[object, ...]]] = {
     "time": lambda row: (-(row.time_us or 0.0), row.graph, row.name),
     "calls": lambda row: (-row.calls, row.name),
+    "waves": lambda row: (row.waves is None, row.waves or 0.0, -(row.time_us or 0.0), row.name),
     "registers": lambda row: (-(row.spilled or 0), -(row.registers or 0), row.name),
     "roof": lambda row: (row.roof is None, row.roof or 0.0, row.name),
     "name": lambda row: (row.short.operations, row.short.number, row.graph),
@@ -89,6 +95,7 @@ def kernels_page(
     q: str = "",
     graph: str = "",
     category: str = "",
+    fill: Fill = "",
     order: KernelOrder = "time",
     first: int = 0,
 ) -> KernelsPage:
@@ -107,6 +114,7 @@ def kernels_page(
         for row in rows
         if (not graph or row.graph == graph)
         and (not category or row.category == category)
+        and (not fill or _is_part(row))
         and all(word in f"{row.name} {row.short} {row.why}".lower() for word in words)
     ]
     matching.sort(key=_ORDERS[order])
@@ -118,21 +126,18 @@ def kernels_page(
             msgspec.structs.replace(row, share=share(row.time_us, whole))
             for row in matching[first : first + SHOWN]
         ],
-        kernel_count=len(matching),
-        all_count=len(rows),
-        time_us=whole,
+        kernel_count=len(matching), all_count=len(rows), time_us=whole,
         spilling=sum(bool(row.spilled) for row in rows),
-        under_a_wave=sum(" on " in row.blocks for row in rows),
-        notes=notes,
-        unfinished=unfinished(session, run_id),
+        under_a_wave=sum(map(_is_part, rows)),
+        notes=notes, unfinished=unfinished(session, run_id),
         graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
         kinds=sorted({(row.kind, row.category) for row in rows}),
-        q=q,
-        graph=graph,
-        category=category,
-        order=order,
-        first=first,
-    )
+        q=q, graph=graph, category=category, fill=fill, order=order, first=first,
+    )  # fmt: skip
+
+
+def _is_part(row: KernelInTable) -> bool:
+    return row.waves is not None and row.waves < 1
 
 
 class _Table(msgspec.Struct):
@@ -175,6 +180,7 @@ class _Table(msgspec.Struct):
                 share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
+                waves=geometry.waves if geometry is not None else None,
                 registers=registers or (ran[0].registers or None if ran else None),
                 spilled=ran[0].local if ran else None,
                 roof=compared.standing.share,
@@ -203,6 +209,7 @@ class _Table(msgspec.Struct):
                 share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
+                waves=geometry.waves if geometry is not None else None,
                 registers=geometry.registers if geometry is not None else None,
             )
 
