@@ -44,6 +44,8 @@ PRODUCTS_LIMITED = 0.5
 
 SURELY = 0.3
 """Share of a step from which overhead is not only what disturbed the run."""
+LARGE = 0.1
+"""Share of a step from which a kernel is named although nobody knows how fast it could be."""
 OVERHEAD_STANDS_OUT = 0.04
 """Smallest share of a step that is worth larger calls."""
 NOISE = 0.1
@@ -277,12 +279,16 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
             return Cleared("Some graphs are missing here: see the page Roofline.", judged=False)
         least = percent(STANDS_OUT)
         left = [
-            each for each in evidence.kernels if set(fused_ops(each.name, FUNCTIONS)) & FUNCTIONS
+            kernel
+            for kernel in evidence.kernels
+            if "convolution_backward" in kernel.name
+            or (not evidence.on_device and set(fused_ops(kernel.name, FUNCTIONS)) & FUNCTIONS)
         ]
-        if not evidence.on_device and left and left[0].us >= SURELY * step:
+        if left and left[0].us >= LARGE * step:
+            why = "is a library's" if left[0].category == EXTERN else "computes functions"
             return Cleared(
-                f"`{left[0].name}` takes {microseconds(left[0].us)} of {evidence.step}, and "
-                "computes functions: how fast they could be is unknown.", judged=False,
+                f"`{left[0].name}` takes {microseconds(left[0].us)} of {evidence.step}, and {why}: "
+                "how fast it could be is unknown.", judged=False,
             )  # fmt: skip
         return Cleared(f"At the machine's limits no kernel would win {least} of a step.")
     own = {
