@@ -4,16 +4,20 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from inductorscope.answers.explorer.benchmark import add_benchmark
 from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.memory.memory import memory_page
 from inductorscope.answers.parts import graph_of
 from inductorscope.capturing.script.allocated import peak_of
+from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.diagnoses import KernelBenchmark
@@ -39,6 +43,17 @@ def run(filled: TestClient) -> str:
 def kernel(filled: TestClient, run: str) -> str:
     (row,) = filled.get(f"/api/runs/{run}/roofline").json()["kernels"]
     return f"{row['name']}:{row['handle']}"
+
+
+def test_what_a_library_writes_names_its_line(own_settings: Settings, fixtures: Path) -> None:
+    read = read_paths(
+        own_settings, [fixtures / "cpu-ops-zoo"], name="zoo", tags=[], origin="ingest",
+        progress=silent,
+    )  # fmt: skip
+    with sessions(make_engine(own_settings))() as session:
+        page = memory_page(session, read.run_id, GRAPH)
+    (written,) = (row.made_for for row in page.storages if row.name == "buf4")  # by cumsum
+    assert [line.line for line in written] == [89]
 
 
 def test_memory_of_a_graph(filled: TestClient, run: str) -> None:

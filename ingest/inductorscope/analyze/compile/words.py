@@ -77,7 +77,7 @@ def _graphs(story: Story) -> Sentence:
         names[resumed(function)[0]] += number
     functions = {(file, resumed(function)[0]) for file, function in pieces}
     sentence = Sentence("good", "compiled")
-    sentence.say(plural(graphs, "graph") if graphs else "No graph", "graphs")
+    sentence.say(plural(graphs, "graph") if graphs else "No code", "graphs")
     if not graphs:
         sentence.level, sentence.label = "note", "no graph"
     elif any(not failure.restarted for failure in story.failures):

@@ -237,12 +237,13 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
 
 def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> StorageRow:
     writing = next((touch for touch in storage.touches if touch.writes), None)
-    lines = sources.get((writing.kernel, writing.handle), []) if writing else []
+    made = (writing.kernel, writing.handle) if writing else ("", storage.born)
+    lines = sources.get(made, [])
     return view(StorageRow, storage, made_for=lines)
 
 
 def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[SourceLine]]:
-    """Returns the lines that each call computes, by kernel and handle."""
+    """Returns the lines that each call computes, by kernel and handle, and by its own line."""
     nodes = {
         node.name: SourceLine(node.stack_file, node.stack_line)
         for node in fx_nodes(session, graph.id)
@@ -250,14 +251,14 @@ def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[Sourc
     }
     texts = call_texts(session, graph.id)
     calls = (
-        select(Kernel.name, KernelCall.handle, KernelCall.number)
+        select(Kernel.name, KernelCall.handle, KernelCall.number, KernelCall.line)
         .join(Kernel, Kernel.id == KernelCall.kernel_id)
         .where(KernelCall.graph_id == graph.id)
     )
     sources = {}
-    for kernel, handle, number in session.execute(calls):
+    for kernel, handle, number, at in session.execute(calls):
         lines = {nodes[name]: None for name in texts[number][1] if name in nodes}
-        sources[kernel, handle] = sorted(
+        sources[kernel, handle] = sources["", at] = sorted(
             lines, key=lambda each: (is_library(each.path), each.path, each.line)
         )
     return sources
