@@ -44,8 +44,6 @@ PRODUCTS_LIMITED = 0.5
 
 SURELY = 0.3
 """Share of a step from which overhead is not only what disturbed the run."""
-LARGE = 0.1
-"""Share of a step from which a kernel is named although nobody knows how fast it could be."""
 OVERHEAD_STANDS_OUT = 0.04
 """Smallest share of a step that is worth larger calls."""
 NOISE = 0.1
@@ -284,7 +282,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
             if "convolution_backward" in kernel.name
             or (not evidence.on_device and set(fused_ops(kernel.name, FUNCTIONS)) & FUNCTIONS)
         ]
-        if left and left[0].us >= LARGE * step:
+        if left and left[0].us >= OVERHEAD_STANDS_OUT * step:
             why = "is a library's" if left[0].category == EXTERN else "computes functions"
             return Cleared(
                 f"`{left[0].name}` takes {microseconds(left[0].us)} of {evidence.step}, and {why}: "
