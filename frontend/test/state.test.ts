@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
+import { callOf } from "../src/explorer/state/follow";
 import { LinkIndex } from "../src/explorer/state/links";
 import { ExplorerState } from "../src/explorer/state/state";
 
@@ -53,8 +54,8 @@ const links: Links = {
   },
 };
 
-function opened(): ExplorerState {
-  const state = new ExplorerState(picture, new LinkIndex(links));
+function opened(of = picture, through = links): ExplorerState {
+  const state = new ExplorerState(of, new LinkIndex(through));
   const panes = ["source", "post_grad", "kernel"].map((id) => ({ stage: id, file: null, hops: 0 }));
   state.restore({
     panes,
@@ -82,6 +83,25 @@ test("a selected line leads kernel and file panes to what it became", () => {
     state.computing.map(({ name }) => name),
     ["k1"],
   );
+});
+
+test("a line leads to the call of a library that takes most of its time", () => {
+  const call = (handle: number, line: number, time_us: number) => ({
+    handle,
+    line,
+    time_us,
+    instances: [],
+  });
+  const calls = [call(1, 50, 2), call(2, 51, 90)];
+  const library = { ...kernel("mm", 0), first: null, last: null, calls, time_us: 92 };
+  const of = { ...kernel("k1", 30), calls: [call(3, 60, 5)], time_us: 5 };
+  const code = columns([31, 1, 2], [50, 1, 3], [51, 1, 3], [60, 1, 3]);
+  const timed = { ...picture, kernels: [of, library] } as unknown as GraphPicture;
+  const state = opened(timed, { ...links, stages: { ...links.stages, code } });
+  state.kernel = null;
+  state.select({ stage: "post_grad", line: 2 });
+  assert.equal(state.address(null).kernel, "mm");
+  assert.equal(callOf(state.index, state.selected, state.kernel, null)?.handle, 2);
 });
 
 test("what is pointed at lights beside the selection and goes with it", () => {

@@ -99,8 +99,8 @@ export function isPart({ kernel, calls }: Spent): boolean {
   return calls.length < kernel.calls.length;
 }
 
-/** The current call: the chosen one, or the selected one, or the first that computes the selection;
- * null if none of these exists. */
+/** The current call: the chosen one, or the selected one, or the dearest that computes the
+ * selection, or the first; null if none of these exists. */
 export function callOf(
   index: LinkIndex,
   selected: Selected | null,
@@ -112,13 +112,12 @@ export function callOf(
   if (chosen || !selected) return chosen ?? null;
   const { origin } = selected;
   const code = index.matches(selected, "code");
-  return (
-    kernel.calls.find(
-      ({ line }) => origin?.key === "code" && origin.first <= line && line <= origin.last,
-    ) ??
-    kernel.calls.find(({ line }) => within(code, line, line).lines.length > 0) ??
-    null
-  );
+  const [dearest] = kernel.calls
+    .filter(({ line }) => within(code, line, line).lines.length > 0)
+    .sort((one, other) => (other.time_us ?? 0) - (one.time_us ?? 0));
+  const at = ({ line }: KernelCall) =>
+    origin?.key === "code" && origin.first <= line && line <= origin.last;
+  return kernel.calls.find(at) ?? dearest ?? null;
 }
 
 /** The call to show if the chosen one does not compute the selection. */

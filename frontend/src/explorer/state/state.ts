@@ -258,8 +258,8 @@ export class ExplorerState {
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
       // The most expensive kernel whose operations are highlighted or whose call computes the
-      // selection, a library's, which has no code, after those that have; a kernel that only names
-      // the selection in a comment comes last.
+      // selection; without times, one that has code; a kernel that only names the selection in a
+      // comment comes last.
       const code = this.index.matches(selected, "code");
       const isComputed = (kernel: Kernel) =>
         kernel.first === null ||
@@ -267,12 +267,11 @@ export class ExplorerState {
           (line) => this.index.namesAt("code", line, line, "op:").length > 0,
         );
       const computed = computing.filter(isComputed);
-      const written = computed.filter(({ first }) => first !== null);
-      const likely = written.length ? written : computed;
-      const [dearest] = spentIn(this.index, selected, likely, code).sort(
+      const written = computed.find(({ first }) => first !== null);
+      const [dearest] = spentIn(this.index, selected, computed, code).sort(
         (one, other) => other.us - one.us,
       );
-      const wanted = dearest?.kernel ?? likely[0] ?? computing[0];
+      const wanted = dearest?.kernel ?? written ?? computed[0] ?? computing[0];
       if (wanted) this.showKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);
