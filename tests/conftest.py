@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cache as kept
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.support.new_database import NAME, new_database
 from tests.support.places import FIXTURES, SHARED
 from tests.support.postgres import PostgresServer, binaries, shared_postgres
 from tests.support.serving import Served, serve
-from tests.support.spreading import WITH_SERVERS, Spreading, place, unit
+from tests.support.spreading import WITH_SERVERS, Spreading, place, unit, write_seconds
 
 # Compiled modules are always kept, those of tests too: compiling them again is 40 % of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -93,6 +94,18 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spreading | None:
     """Of `--dist loadfile`, with units that may hold several files."""
     return Spreading(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-seconds", action="store_true", help="note how long files take")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("--write-seconds"):
+        reported = chain.from_iterable(terminalreporter.stats.values())
+        write_seconds(report for report in reported if isinstance(report, pytest.TestReport))
 
 
 @pytest.fixture(scope="session")

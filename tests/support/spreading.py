@@ -6,9 +6,16 @@ Files that look at the same server are one unit too. Long units begin first, so 
 ones are left at the end, when there is no more to do for all processes.
 """
 
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+BEGIN_FIRST_S, NOTED_S = 10, 2
 TOGETHER = (
     (
         "reading/test_counts.py", "reading/test_merging.py", "reading/test_streaming_lines.py",
@@ -53,72 +60,38 @@ TOGETHER = (
 looks at, the servers that attacks share; tries of the playground, which count as one user's; torch,
 which their process imports, and with which nothing was compiled yet where the first three fork."""
 
-LONGEST = (
-    "browser/test_pages.py",
-    "browser/test_play.py",
-    "contract/test_regressions.py",
-    "browser/test_explorer.py",
-    "jobs/test_supervisor.py",
-    "jobs/test_worker.py",
-    "reading/test_counts.py",
-    "attacks/test_heavy_texts.py",
-    "capture/test_capture.py",
-    "server/pages/test_crawl.py",
-    "capture/test_script.py",
-    "server/web/test_accounts.py",
-    "attacks/test_full_disk.py",
-    "survey/test_survey.py",
-    "jobs/test_bisecting.py",
-    "attacks/test_machines_that_die.py",
-    "jobs/test_relinking.py",
-    "test_wheel.py",
-    "server/web/test_analysis.py",
-    "store/test_objects.py",
-    "test_cli.py",
-    "contract/test_action.py",
-    "server/pages/test_compile.py",
-    "reading/test_streaming.py",
-    "server/pages/test_time.py",
-    "correlate/test_truth.py",
-    "server/api/test_openapi.py",
-    "fuzz/test_expressions.py",
-    "fuzz/test_growth.py",
-    "jobs/test_crash.py",
-    "attacks/test_absurd_figures.py",
-    "reading/test_read_run.py",
-    "reading/test_compiled.py",
-    "jobs/test_child.py",
-    "fuzz/test_linear_work.py",
-    "attacks/test_guessing.py",
-    "store/test_search.py",
-    "store/test_migrate.py",
-    "server/pages/test_pages.py",
-    "server/pages/test_compare_pairs.py",
-    "capture/test_rewritten.py",
-    "server/pages/test_sql.py",
-    "reading/test_apart.py",
-    "store/test_queries.py",
-    "server/serving/test_agents.py",
-    "server/pages/test_log.py",
-    "formats/test_secrets.py",
-    "test_arrow.py",
-    "analyze/time/test_breakdown.py",
-    "reading/test_log_graphs.py",
-    "jobs/test_machines.py",
-    "server/serving/test_tracing.py",
-    "store/test_search_file.py",
-    "fuzz/test_border.py",
-)
-"""Units of ten seconds and more, each by its first file, the longest first."""
-
 WITH_SERVERS = {
     f"tests/{files[0]}" for files in TOGETHER if files[0].startswith(("attacks", "browser", "jobs"))
 }
 """Units whose fixtures of a session nobody needs after them."""
 
+SECONDS = Path(__file__).with_name("seconds.json")
+"""Seconds of each file that takes two or more: `make test PYTEST_ARGS=--write-seconds`."""
+
 _UNITS = {f"tests/{file}": f"tests/{files[0]}" for files in TOGETHER for file in files}
-_PLACES = {f"tests/{file}": place for place, file in enumerate(LONGEST)}
 _ORDER = list(_UNITS)
+
+
+def longest(seconds: Mapping[str, int]) -> list[str]:
+    """Units of ten seconds and more, each by its first file, the longest first."""
+    units = Counter[str]()
+    for file, took in seconds.items():
+        units[_UNITS.get(f"tests/{file}", f"tests/{file}")] += took
+    return [unit for unit, took in units.most_common() if took >= BEGIN_FIRST_S]
+
+
+LONGEST = longest(json.loads(SECONDS.read_text()))
+_PLACES = {file: place for place, file in enumerate(LONGEST)}
+
+
+def write_seconds(reports: Iterable[pytest.TestReport]) -> None:
+    """Notes how long each file took that ran, with its fixtures."""
+    took: dict[str, float] = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+    ran: dict[str, float] = defaultdict(float)
+    for report in reports:
+        ran[report.nodeid.partition("::")[0].removeprefix("tests/")] += report.duration
+    noted = {file: round(seconds) for file, seconds in (took | ran).items() if seconds >= NOTED_S}
+    SECONDS.write_text(json.dumps(noted, indent=1, sort_keys=True) + "\n")
 
 
 def unit(nodeid: str) -> str:
