@@ -1,5 +1,6 @@
 """Ranks of a real, healthy job with a straggler, which sleeps 20 ms before each step."""
 
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -105,6 +106,11 @@ def test_traces_of_other_launches_are_not_passed_over_silently(job: Job) -> None
 
 def test_a_late_rank_that_compiled_something_else(job: Job) -> None:
     rows = job.ranks(job.changed)["late"]["rows"]
+    page = job.client.get(urls.compile_part(job.changed, "ranks")).text
+    table = page[page.index('data-testid="ranks"') :].partition("</thead>")[0].lower()
+    heads = re.findall(r">([a-z][a-z ]+)<", table)
+    assert any(head.startswith("in ") for head in heads)
+    assert len(heads) == len(set(heads))
     assert rows[0]["call"]["last"] == STRAGGLER
     assert rows[0]["differs"] == "dynamo_output_graph of compile 0/0 differs"
 
