@@ -88,7 +88,7 @@ def typescript(vocabulary: ModuleType) -> str:
 def styles(vocabulary: ModuleType) -> str:
     """Returns a class for each colour that marks something, and for each depth of a list:
     `hue-pointwise`, `tint-1`, `deep-1`."""
-    hues = (f".hue-{hue} {{ --hue: var(--{hue}); }}" for hue in [*vocabulary.HUES, "edge"])
+    hues = (f".hue-{hue} {{ --hue: var(--{hue}); }}" for hue in vocabulary.HUES)
     tints = (f".tint-{at} {{ --tint: var(--tint-{at}); }}" for at in range(1, TINTS + 1))
     depths = (f".deep-{at} {{ --deep: {at} !important; }}" for at in range(1, DEPTHS + 1))
     return "\n".join([*hues, *tints, *depths, ""])

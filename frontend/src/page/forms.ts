@@ -1,4 +1,4 @@
-// Forms: `data-ask` holds a question to confirm, `data-least` how many boxes to tick before its main
+// Forms: `data-ask` holds a question to confirm, `data-least` how many boxes to tick before a
 // button works, and Ctrl Enter in a large field sends.
 
 export function startForms(): void {
@@ -16,13 +16,10 @@ export function startForms(): void {
     if (!(field instanceof HTMLSelectElement) || !field.dataset.sends) return;
     field.form?.requestSubmit();
   });
-  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-least]")) {
-    const send = form.querySelector<HTMLButtonElement>("button.main");
-    const count = () => {
-      if (send)
-        send.disabled = form.querySelectorAll(":checked").length < Number(form.dataset.least);
-    };
-    form.addEventListener("change", count);
+  for (const send of document.querySelectorAll<HTMLButtonElement>("button[data-least]")) {
+    const boxes = () => send.form?.querySelectorAll(":checked").length ?? 0;
+    const count = () => send.toggleAttribute("disabled", boxes() < Number(send.dataset.least));
+    send.form?.addEventListener("change", count);
     count();
   }
 }
