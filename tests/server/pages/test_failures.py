@@ -140,6 +140,10 @@ def test_a_log_of_a_failure_is_explained(
     run = read(own_settings, shared / "traces" / "logs" / "comp_failure.log", "upload")
     with opened(own_settings) as client:
         (failure,) = client.get(f"/api/runs/{run}/failures").json()["failures"]
+        for path in ("kernels", "time"):
+            page = client.get(f"/runs/{run}/{path}").text
+            assert "It failed before" in page
+            assert "No kernel in this run" not in page
     assert failure["component"] == "backend"
     assert "broken_backend" in failure["title"]
     assert failure["user"]["function"] == "broken_backend"

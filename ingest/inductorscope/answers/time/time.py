@@ -100,7 +100,6 @@ class TimePage(msgspec.Struct, frozen=True):
     a breakdown."""
     trace_kernels: list[TraceRow]
     """The slowest kernels of the shown profile; empty if `kernels` has its times."""
-    failed: Hidden[bool]
 
 
 def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
@@ -129,7 +128,6 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         profile=profile,
         shown=shown,
         trace_kernels=slowest_of_trace(session, run_id, shown),
-        failed=run.failure is not None,
     )
 
 
