@@ -183,6 +183,8 @@ def test_from_any_page_to_any_other(
         {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
     )
     page.goto(f"{served.url}/runs/{where['run']}/compile")
+    run = httpx.get(f"{served.url}/api/runs/{where['run']}").json()["name"]
+    expect(page.get_by_text(run, exact=True).locator("visible=true")).to_have_count(1)
     for name in ("Compare", "Playground", "Docs", "Jobs"):
         if phone or name == "Jobs":
             page.get_by_role("button", name="Menu").click()
