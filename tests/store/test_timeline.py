@@ -10,6 +10,7 @@ import pytest
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.timeline.page import TimelinePage, WindowAsked, timeline_page
 from inductorscope.answers.timeline.window import LONGEST, MOST_BARS
+from inductorscope.formats.code.short_names import short_name
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.profiles import draft_of, read_profiles
@@ -223,6 +224,17 @@ def test_search_counts_every_match(stored: Stored) -> None:
     nothing = stored.page(width=0, q="no such kernel").matches
     assert nothing is not None
     assert nothing.total == 0
+
+
+def test_search_finds_short_names_and_tells_the_device_apart(stored: Stored) -> None:
+    name = next(event["name"] for event in stored.raw if event["name"].startswith("triton_poi"))
+    short = stored.page(width=0, q=str(short_name(name)).upper()).matches
+    raw = [event for event in stored.raw if event["name"] == name]
+    runs = [event for event in raw if event["cat"] == "kernel"]
+    assert short is not None
+    assert (short.total, short.device) == (len(raw), len(runs))
+    assert short.device
+    assert short.device_us == pytest.approx(sum(event["dur"] for event in runs))
 
 
 def test_every_trace_of_a_run_is_there(stored: Stored) -> None:

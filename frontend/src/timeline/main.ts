@@ -489,9 +489,13 @@ class Timeline implements Acts {
     if (!matches) this.found.textContent = "";
     else if (!matches.total) this.found.textContent = "no match";
     else {
-      const sum = microseconds(matches.us);
+      const { total, us, device, device_us } = matches;
       const which = this.match === null ? "" : `${this.match + 1} of `;
-      this.found.textContent = `${which}${count(matches.total, "match", "matches")}, ${sum}`;
+      const rest = `${count(total - device, "other")}, ${microseconds(us - device_us)}`;
+      this.found.textContent =
+        device && device < total
+          ? `${which && `${which}${total}: `}${count(device, "device run")}, ${microseconds(device_us)}; ${rest}`
+          : `${which}${count(total, "match", "matches")}, ${microseconds(us)}`;
     }
   }
 
@@ -513,11 +517,16 @@ class Timeline implements Acts {
     this.select(this.matches.event[this.match] ?? null, true);
   }
 
+  /** The match to begin with, on a device if there is one. */
   private firstInView(direction: number): number {
-    const starts = this.matches?.start_us ?? [];
-    const first = starts.findIndex((start) => start >= this.view.start);
-    if (direction > 0) return first < 0 ? 0 : first;
-    return (first < 0 ? starts.length : first) - 1;
+    const { row = [], start_us: starts = [] } = this.matches ?? {};
+    const streams = this.tracks.filter(({ kind }) => kind === "stream");
+    const isOf = (at: number) =>
+      streams.some((of) => of.first_row <= at && at < of.first_row + of.rows);
+    const listed = [...row.keys()].filter((at) => isOf(row[at] ?? 0));
+    const all = listed.length ? listed : [...row.keys()];
+    const first = all.findIndex((at) => (starts[at] ?? 0) >= this.view.start);
+    return all.at(direction > 0 ? Math.max(first, 0) : first - (first < 0 ? 0 : 1)) ?? 0;
   }
 }
 

@@ -170,23 +170,15 @@ class _Table(msgspec.Struct):
             calls = CallsOfKernel(graph.slug, kernel, works[kernel.name], self.peaks, self.step_us)
             compared = calls.together(handle)
             yield view(
-                KernelInTable,
-                kernel,
-                compared,
-                graph=graph.slug,
-                short=short_name(kernel.name),
-                handle=handle,
-                calls=kernel.call_count,
-                share=None,
+                KernelInTable, kernel, compared, graph=graph.slug, short=short_name(kernel.name),
+                handle=handle, calls=kernel.call_count, share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
                 waves=geometry.waves if geometry is not None else None,
                 registers=registers or (ran[0].registers or None if ran else None),
                 spilled=ran[0].local if ran else None,
-                roof=compared.standing.share,
-                why=why,
-                why_href=href,
-            )
+                roof=compared.standing.share, why=why, why_href=href,
+            )  # fmt: skip
 
     def of_trace(self) -> Iterator[KernelInTable]:
         """Yields the kernels of the trace that is shown first."""
@@ -198,20 +190,15 @@ class _Table(msgspec.Struct):
         for kernel in session.scalars(query.order_by(TraceKernel.position)):
             geometry = self.launches.in_trace(kernel)
             yield KernelInTable(
-                graph="",
-                name=kernel.name,
-                short=short_name(kernel.name),
-                handle=None,
+                graph="", name=kernel.name, short=short_name(kernel.name), handle=None,
                 kind="triton" if "triton" in kernel.category else "extern",
                 category=kernel.category,
-                calls=kernel.calls / shown.by,
-                time_us=kernel.total_us / shown.by,
-                share=None,
+                calls=kernel.calls / shown.by, time_us=kernel.total_us / shown.by, share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
                 waves=geometry.waves if geometry is not None else None,
                 registers=geometry.registers if geometry is not None else None,
-            )
+            )  # fmt: skip
 
     def _why(
         self, geometry: Geometry | None, name: str, pair: UnfusedRow | None

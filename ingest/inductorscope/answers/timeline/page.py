@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.timeline.bars import Bars, joined
-from inductorscope.analyze.timeline.facts import TimelineFacts
+from inductorscope.analyze.timeline.facts import STREAM, TimelineFacts
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
@@ -50,6 +50,9 @@ class Matches(msgspec.Struct, frozen=True):
     total: int
     us: float
     """The sum of their times; nested events count several times."""
+    device: int
+    """Those on streams of devices, and their time."""
+    device_us: float
     first_us: float
     """Events are listed from this time on."""
     event: list[int]
@@ -156,17 +159,21 @@ def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
     """Counts all matches, and lists them all, or if there are very many, the first ones from
     `start` on."""
     names = names_with(session, laid.profile, q)
-    total, us = 0, 0.0
+    total, us, device, device_us = 0, 0.0, 0, 0.0
+    first, last = laid.rows_of(STREAM) or (0, -1)
     listed = from_start = joined([])
     for bars in read_matching(session, laid.profile, names) if len(names) else ():
         total += len(bars)
         us += float(bars.us.sum())
+        of_device = bars.us[(bars.row >= first) & (bars.row <= last)]
+        device, device_us = device + len(of_device), device_us + float(of_device.sum())
         listed = _first_ones(listed, bars)
         from_start = _first_ones(from_start, bars.taken(bars.ts >= start))
     if total > MOST_MATCHES:
         listed = from_start
     return Matches(
-        total=total, us=us, first_us=start if total > MOST_MATCHES else 0.0,
+        total=total, us=us, device=device, device_us=device_us,
+        first_us=start if total > MOST_MATCHES else 0.0,
         event=listed.event.tolist(), row=listed.row.tolist(),
         start_us=np.round(listed.ts, 3).tolist(), length_us=np.round(listed.us, 3).tolist(),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from inductorscope.analyze.timeline.bars import Bars, joined, single
 from inductorscope.analyze.timeline.facts import TimelineFacts
 from inductorscope.analyze.timeline.sums import sums_of
 from inductorscope.analyze.timeline.tracks import Details
+from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
 from inductorscope.store.contents.packing import compressor, decompressed
 from inductorscope.store.database.bulk import insert_records, insert_rows
@@ -305,14 +306,14 @@ def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -
 
 
 def names_with(session: Session, profile_id: int, words: str) -> Integers:
-    """Returns the numbers of the names that contain the words, ignoring case."""
+    """Returns the numbers of the names that, as they are or shortened, contain the words."""
     lower = words.lower()
     return np.array(
         [
             first + place
             for first, listed in _names(session, profile_id)
             for place, name in enumerate(listed)
-            if lower in name.lower()
+            if lower in f"{name}\n{short_name.__wrapped__(name)}".lower()  # a cache would fill
         ],
         np.int64,
     )
