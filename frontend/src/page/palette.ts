@@ -1,10 +1,16 @@
-// The search box of every page. It also finds pages, the keys of the page as commands, and what else a
-// page offers. Enter takes the marked hit, or searches all runs. Ctrl K (or ⌘ K, or /) goes there.
+// The search box of every page. It also finds runs, pages, the keys of the page as commands, and what
+// else a page offers. Enter takes the marked hit, or searches all runs. Ctrl K (or ⌘ K, or /) goes there.
+import type { RunsPage } from "../shared/api";
 import { make } from "../shared/elements";
 import { drawn, type Key, listen, offeredKeys, showKeys } from "../shared/keys";
+import { ask } from "../shared/server";
 
 /** Most commands and pages listed with other hits. */
 const MOST = 6;
+/** How long to wait for more letters before asking for runs. */
+const SETTLED_MS = 120;
+/** The keys that lead to the box. */
+const BOX = "Ctrl-K /";
 const PAGES = ".run-nav a, .everywhere a, #menu nav a";
 
 interface Hit {
@@ -67,6 +73,8 @@ class Palette {
   });
   private hits: Hit[] = [];
   private chosen = -1;
+  private runs: RunsPage["runs"] = [];
+  private asked = "";
 
   constructor(private readonly box: HTMLInputElement) {
     for (const [name, value] of Object.entries({
@@ -91,19 +99,39 @@ class Palette {
     const words = this.box.value.trim();
     const most = words ? MOST : Number.POSITIVE_INFINITY;
     const found = searched?.find(words) ?? [];
+    if (words && words !== this.asked) void this.askForRuns(words);
+    const runs = this.runs.flatMap(({ id, name, created_at }) => {
+      const take = () => location.assign(`/runs/${id}`);
+      const note = created_at.slice(0, 10);
+      return words && hasWords(name, words) ? [{ kind: "run", name, note, take }] : [];
+    });
+    const own = ({ note }: Hit) => Number(note === BOX || note === "?"); // of the box itself
     const listed = [...commandsOf(words).slice(0, most), ...pagesOf(words).slice(0, most)];
+    listed.sort((one, other) => own(one) - own(other));
     const everywhere = {
       kind: "search",
       name: `all runs for \u201c${words}\u201d`,
       note: "",
       take: () => this.box.form?.requestSubmit(),
     };
-    this.hits = [...found, ...listed];
+    this.hits = [...found, ...runs.slice(0, most), ...listed];
     if (words) this.hits.splice(searched ? this.hits.length : 0, 0, everywhere);
     this.list.replaceChildren(...this.hits.map((hit, at) => this.optionOf(hit, at)));
     this.list.hidden = false;
     this.box.setAttribute("aria-expanded", "true");
     this.mark(words ? 0 : -1);
+  }
+
+  private async askForRuns(words: string): Promise<void> {
+    this.asked = words;
+    await new Promise((done) => setTimeout(done, SETTLED_MS));
+    if (this.asked !== words || this.list.hidden) return;
+    const none = { runs: [] }; // in a file there is no server
+    const url = `/api/?${new URLSearchParams({ q: words })}`;
+    const { runs } = await ask<Pick<RunsPage, "runs">>(url).catch(() => none);
+    if (this.asked !== words || this.list.hidden) return;
+    this.runs = runs;
+    this.look();
   }
 
   private optionOf({ kind, name, note, take }: Hit, at: number): HTMLElement {
@@ -179,7 +207,7 @@ export function startPalette(): void {
     box.select();
   };
   const keys: Key[] = [
-    { keys: ["/"], shown: "Ctrl-K /", does: "search, or go to a page", run: go },
+    { keys: ["/"], shown: BOX, does: "search, or go to a page", run: go },
     { keys: ["?"], shown: "?", does: "this help", run: showKeys },
   ];
   listen(document.body, keys);
