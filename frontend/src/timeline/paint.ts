@@ -171,7 +171,7 @@ export class Painter {
       pen.fillStyle = palette.line;
       pen.fillRect(x, RULER - 7, 1, 7);
       pen.fillStyle = palette.soft;
-      pen.fillText(label, x + 4, LABEL);
+      if (x + 4 + pen.measureText(label).width < width) pen.fillText(label, x + 4, LABEL);
     }
     if (!scene.mark) return;
     const [x, end] = this.marked(scene, scene.mark);
