@@ -147,10 +147,12 @@ export class Editor {
     this.view.dispatch({ effects: this.names.reconfigure(source) });
   }
 
-  showError(line: number | null, message: string): void {
+  /** Returns whether that line is here. */
+  showError(line: number | null, message: string): boolean {
     const { doc } = this.view.state;
     const inside = line !== null && line >= 1 && line <= doc.lines;
     const errors = inside ? [{ line, start: 0, end: 0, message, kernel: "" }] : [];
     this.view.dispatch({ effects: this.errors.reconfigure(squiggled(errors)) });
+    return inside;
   }
 }

@@ -13,6 +13,7 @@ import { Editor } from "./editor";
 
 const PANES = `panes=${POST_GRAD},kernel`;
 const FIRST_LINES = 3;
+const LONGEST = 400;
 const PAUSE_MS = 700;
 
 interface Shown {
@@ -216,9 +217,10 @@ class Play {
       printed.textContent = tried.printed;
       printed.hidden = !tried.printed.trim();
       const message = shortened(tried.error ?? "");
-      this.editor.showError(tried.line, message);
+      const there = this.editor.showError(tried.line, message);
       if (tried.run) await this.turnTo(tried.run, code, why);
-      if (tried.error) this.say("bad", `${tried.line ? `Line ${tried.line}: ` : ""}${message}`);
+      const what = there ? `Line ${tried.line}: ${message.split(":")[0]}.` : message;
+      if (tried.error) this.say("bad", what);
       else this.tell(tried, (performance.now() - begin) / 1000);
       if (tried.run && why === "asked" && !this.fork) this.base = this.shown;
     } catch (trouble) {
@@ -345,7 +347,8 @@ class Play {
 /** Errors of torch can be several pages long. */
 function shortened(error: string): string {
   const lines = error.split("\n").filter((line) => line.trim());
-  return lines.slice(0, FIRST_LINES).join(" ").slice(0, 400);
+  const whole = lines.slice(0, FIRST_LINES).join(" ");
+  return whole.length > LONGEST ? `${whole.slice(0, LONGEST).replace(/\s+\S*$/, "")} …` : whole;
 }
 
 function wallsOf({ protections }: PlayReady): HTMLElement[] {
