@@ -1,10 +1,12 @@
 """One id for one idea: the vocabulary's names stand in its own files and nowhere else."""
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,31 @@ def test_every_colour_of_charts_has_one_meaning_and_a_value_for_light_and_dark()
         assert hues <= set(HUES)
         assert not hues & used, "a hue has two meanings"
         used |= hues
+    for table in ((*CATEGORIES, *HOST_WORK), WORKS):
+        both = [re.findall("#[0-9a-f]{6}", values[hue]) for hue in {entry.hue for entry in table}]
+        for colours in zip(*both, strict=True):  # of light pages, of dark ones
+            apart = min(perceived(*pair) for pair in combinations(colours, 2))
+            assert apart > 0.06, "two hues of one chart look alike"
+
+
+def perceived(one: str, other: str) -> float:
+    """How far apart two colours look, in Oklab."""
+
+    def lab(colour: str) -> tuple[float, float, float]:
+        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        red, green, blue = (
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)
+        )
+        long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+        middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+        short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+        return (
+            0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short,
+            1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short,
+            0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short,
+        )
+
+    return math.dist(lab(one), lab(other))
 
 
 def test_ids_are_unique() -> None:

@@ -1,4 +1,5 @@
 // The picture on a canvas: draws the visible part, and finds what is under the pointer.
+import { CATEGORIES } from "../../shared/vocabulary";
 import { stepOf } from "../code/heat";
 import { Camera, type Size } from "./camera";
 import type { Graph } from "./graph";
@@ -27,7 +28,7 @@ export interface Spot {
   line: { from: number; to: number; far: number } | null;
 }
 
-const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "moving", "other"];
+const HUES = new Set(CATEGORIES.map(({ hue }) => hue));
 /** Width in pixels from which names are drawn: of a group, of a node. */
 const TITLE_FROM = 36;
 /** Fewest letters of a cut title: a shorter one would look like others. */
