@@ -124,7 +124,7 @@ def _failures(story: Story) -> list[Sentence]:
     )
     if place is not None:
         sentence.say(", at ")
-        sentence.say(_name(*place), "failures", place)
+        sentence.say(f"{place[0].rsplit('/', 1)[-1]}:{place[1]}", "failures", place)
     sentence.say(".")
     return [sentence]
 
@@ -338,7 +338,3 @@ def _ranks(story: Story) -> list[Sentence]:
     if different := hang(story):
         return [Sentence("bad", "ranks hang", [Phrase(different, "ranks")])]
     return [Sentence("note", ranked, [Phrase(ranked, "ranks"), Phrase(RANKS)])]
-
-
-def _name(file: str, line: int) -> str:
-    return f"{file.rsplit('/', 1)[-1]}:{line}"

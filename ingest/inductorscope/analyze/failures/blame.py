@@ -7,12 +7,11 @@ from collections.abc import Collection
 from inductorscope.analyze.compile.advice import advice_for_break
 from inductorscope.analyze.compile.model import GraphBreak
 from inductorscope.analyze.failures.environment import Fix
-from inductorscope.analyze.failures.fold import Folded, users_frame
+from inductorscope.analyze.failures.fold import users_frame
 from inductorscope.analyze.failures.text import Explained
 from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.tracebacks import read_traceback
 from inductorscope.formats.log.graph_breaks import read_graph_break
-from inductorscope.formats.log.record import Frame
 
 LONGEST = 400
 MOST_ADVICE = 3
@@ -132,16 +131,13 @@ def _unsupported(failure: Explained, *, fails: bool) -> bool:
         -1, -1, 0, None, None, said.title, said.explanation, said.hints, said.context
     )
     advice = advice_for_break(broken, code)
-    if any("/export/" in at.file for error in failure.chain for at in _frames(error)):
+    frames = (at for error in failure.chain for fold in error.folds for at in fold.frames)
+    if any("/export/" in at.file for at in frames):
         instead = "" if advice else "Export has no graph breaks: write it in another way."
     else:
         instead = "Without `fullgraph=True`, Dynamo breaks the graph here and the program runs."
     failure.fix = Fix("", " ".join(filter(None, (advice, instead))))
     return True
-
-
-def _frames(raised: Folded) -> list[Frame]:
-    return [frame for fold in raised.folds for frame in fold.frames]
 
 
 def _of_program(failure: Explained, eager: EagerOutcome, sources: Collection[str]) -> None:

@@ -122,11 +122,8 @@ def symbol_guard_rows(run_story: RunStory, guards: Sequence[SymbolGuard]) -> lis
 
 
 def _names(text: str, name: str) -> bool:
-    return any(word == name for word in _words(text))
-
-
-def _words(text: str) -> list[str]:
-    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
+    words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text)
+    return name in words.split()
 
 
 def _made(

@@ -220,11 +220,14 @@ def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewher
     )
     return [
         KernelElsewhere(
-            run=RunName(run_id, run), graph=graph_name(graph), created_at=created_at, name=name,
+            run=RunName(run_id, run),
+            graph=graph_name(graph),
+            created_at=created_at,
+            name=name,
             handle=handle,
         )
         for handle, name, graph, run_id, run, created_at in session.execute(query)
-    ]  # fmt: skip
+    ]
 
 
 def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage:
@@ -244,11 +247,15 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     ).all()
     calls = [
         KernelCallRow(
-            call.handle, call.handle_known, call.line, *texts[call.number], call.permalink,
+            call.handle,
+            call.handle_known,
+            call.line,
+            *texts[call.number],
+            call.permalink,
             _time_of(time),
         )
         for call, time in rows
-    ]  # fmt: skip
+    ]
     times = {
         call.handle: time.time_us
         for call, time in rows
@@ -266,7 +273,10 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         session, graph, kernel.name, {row.without for row in left_out}
     )
     return view(
-        KernelPage, kernel, run=RunName(owner.id, owner.name), graph=graph_name(graph),
+        KernelPage,
+        kernel,
+        run=RunName(owner.id, owner.name),
+        graph=graph_name(graph),
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
         geometry=Launches(session, owner).of_graph(graph).get(kernel.name),
@@ -275,11 +285,14 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             for name, value in kernel_facts(session, graph.id, kernel.name).items()
             if name not in (COMPILED, COMPILED_FOR, SOURCE_HASH)
         },
-        call=call, calls=calls, fx_nodes=_fx_nodes(session, graph, call),
+        call=call,
+        calls=calls,
+        fx_nodes=_fx_nodes(session, graph, call),
         ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
         head=explorer_head(session, run, slug, ExplorerState([], "", "", "")),
-        before=_beside(session, graph, call, -1), after=_beside(session, graph, call, 1),
+        before=_beside(session, graph, call, -1),
+        after=_beside(session, graph, call, 1),
         annotated=can_annotate(session, graph.id),
         errors=[] if owner.failure is None else _errors(session, run, slug, kernel.name),
         elsewhere=[
@@ -289,11 +302,14 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         ],
         work=next((_call_work(work) for work in works if work.handle == handle), None),
         roofline=made.like(handle, times) if works else None,
-        peaks=peaks, work_missing=missing,
+        peaks=peaks,
+        work_missing=missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
-        left_out=left_out, machine=machine, assembly=assembly,
+        left_out=left_out,
+        machine=machine,
+        assembly=assembly,
         may_benchmark=is_captured_here(owner),
-    )  # fmt: skip
+    )
 
 
 def _beside(

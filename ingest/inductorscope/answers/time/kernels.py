@@ -126,14 +126,22 @@ def kernels_page(
             msgspec.structs.replace(row, share=share(row.time_us, whole))
             for row in matching[first : first + SHOWN]
         ],
-        kernel_count=len(matching), all_count=len(rows), time_us=whole,
+        kernel_count=len(matching),
+        all_count=len(rows),
+        time_us=whole,
         spilling=sum(bool(row.spilled) for row in rows),
         under_a_wave=sum(map(_is_part, rows)),
-        notes=notes, unfinished=unfinished(session, run_id),
+        notes=notes,
+        unfinished=unfinished(session, run_id),
         graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
         kinds=sorted({(row.kind, row.category) for row in rows}),
-        q=q, graph=graph, category=category, fill=fill, order=order, first=first,
-    )  # fmt: skip
+        q=q,
+        graph=graph,
+        category=category,
+        fill=fill,
+        order=order,
+        first=first,
+    )
 
 
 def _is_part(row: KernelInTable) -> bool:
@@ -170,15 +178,23 @@ class _Table(msgspec.Struct):
             calls = CallsOfKernel(graph.slug, kernel, works[kernel.name], self.peaks, self.step_us)
             compared = calls.together(handle)
             yield view(
-                KernelInTable, kernel, compared, graph=graph.slug, short=short_name(kernel.name),
-                handle=handle, calls=kernel.call_count, share=None,
+                KernelInTable,
+                kernel,
+                compared,
+                graph=graph.slug,
+                short=short_name(kernel.name),
+                handle=handle,
+                calls=kernel.call_count,
+                share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
                 waves=geometry.waves if geometry is not None else None,
                 registers=registers or (ran[0].registers or None if ran else None),
                 spilled=ran[0].local if ran else None,
-                roof=compared.standing.share, why=why, why_href=href,
-            )  # fmt: skip
+                roof=compared.standing.share,
+                why=why,
+                why_href=href,
+            )
 
     def of_trace(self) -> Iterator[KernelInTable]:
         """Yields the kernels of the trace that is shown first."""
@@ -190,15 +206,20 @@ class _Table(msgspec.Struct):
         for kernel in session.scalars(query.order_by(TraceKernel.position)):
             geometry = self.launches.in_trace(kernel)
             yield KernelInTable(
-                graph="", name=kernel.name, short=short_name(kernel.name), handle=None,
+                graph="",
+                name=kernel.name,
+                short=short_name(kernel.name),
+                handle=None,
                 kind="triton" if "triton" in kernel.category else "extern",
                 category=kernel.category,
-                calls=kernel.calls / shown.by, time_us=kernel.total_us / shown.by, share=None,
+                calls=kernel.calls / shown.by,
+                time_us=kernel.total_us / shown.by,
+                share=None,
                 blocks=geometry.short if geometry is not None else "",
                 launch=geometry.text if geometry is not None else "",
                 waves=geometry.waves if geometry is not None else None,
                 registers=geometry.registers if geometry is not None else None,
-            )  # fmt: skip
+            )
 
     def _why(
         self, geometry: Geometry | None, name: str, pair: UnfusedRow | None

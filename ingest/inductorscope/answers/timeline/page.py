@@ -135,17 +135,24 @@ def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> Timeline
         run=RunName(run.id, run.name),
         traces=[TraceName(profile.label, profile.artifact_id) for profile in with_timeline],
         profile=chosen.label if chosen else "",
-        span_us=span, events=laid.facts.events,
+        span_us=span,
+        events=laid.facts.events,
         left_out_tracks=laid.facts.left_out[0],
         left_out_events=laid.facts.left_out[1],
-        start_us=start, end_us=end, resolution_us=shown_window.resolution_us,
+        start_us=start,
+        end_us=end,
+        resolution_us=shown_window.resolution_us,
         tracks=list(laid.tracks),
-        categories=laid.facts.categories, names=shown_window.names, bars=shown_window.bars,
+        categories=laid.facts.categories,
+        names=shown_window.names,
+        bars=shown_window.bars,
         longest=longest(session, laid, start, end) if asked.width else [],
         sums=sums(session, laid, *of_stretch) if asked.width or asked.mark else [],
-        mark_us=asked.mark, event=event, q=asked.q,
+        mark_us=asked.mark,
+        event=event,
+        q=asked.q,
         matches=_matches(session, laid, asked.q, start) if asked.q and chosen else None,
-    )  # fmt: skip
+    )
 
 
 def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:

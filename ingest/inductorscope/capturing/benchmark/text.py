@@ -101,7 +101,7 @@ def _facts(case: KernelCase) -> str:
         "not_compared": case.not_compared,
     }
     numbers = "".join(f"{name} = {value}\n" for name, value in sorted(_numbers(case).items()))
-    return f"DEVICE = {case.device!r}\nFACTS = {_literal(facts)}\n{numbers}"
+    return f"DEVICE = {case.device!r}\nFACTS = {json.dumps(facts, indent=4)}\n{numbers}"
 
 
 def _numbers(case: KernelCase) -> dict[str, int]:
@@ -110,10 +110,6 @@ def _numbers(case: KernelCase) -> dict[str, int]:
         if symbol in case.hints:
             numbers[name] = case.hints[symbol]
     return numbers
-
-
-def _literal(value: object) -> str:
-    return json.dumps(value, indent=4, ensure_ascii=True)
 
 
 def vector_bits(source: str) -> int | None:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field
 
 from inductorscope.capturing.record.align import find_definition, follow
 from inductorscope.capturing.record.kernels import Definition, Definitions
-from inductorscope.capturing.record.origins import Origin
 
 SCHEMA = 1
 
@@ -80,14 +79,10 @@ def graph_lines(definitions: list[Definition], code: str) -> tuple[GraphLines, i
             line = str(place + 1)
             _add(graph.lines, line, [origin.op, origin.node, origin.fx])
             _add(call.lines, line, [origin.op, origin.where, origin.fx, origin.buffer])
-            for later in _distinct(origin.also):
+            for later in {(also.where, also.fx): also for also in origin.also if also.fx}.values():
                 _add(graph.shared, line, [later.op, later.node, later.fx])
         graph.calls.append(call)
     return graph, lost
-
-
-def _distinct(origins: list[Origin]) -> list[Origin]:
-    return list({(origin.where, origin.fx): origin for origin in origins if origin.fx}.values())
 
 
 def _add(lines: dict[str, list[Entry]], line: str, entry: Entry) -> None:

@@ -101,7 +101,8 @@ def _kernels(trace: ChromeTrace, found: Breakdown) -> list[TraceKernelDraft]:
     if found.on_device:
         return [
             TraceKernelDraft(
-                position, kernel.name[:LONGEST_NAME], category, _cut(kernel.op), kernel.region,
+                position, kernel.name[:LONGEST_NAME], category,
+                kernel.op and kernel.op[:LONGEST_NAME], kernel.region,
                 kernel.join, kernel.calls, kernel.total_us, kernel.min_us, kernel.max_us,
             )
             for position, (kernel, category) in enumerate(
@@ -116,7 +117,3 @@ def _kernels(trace: ChromeTrace, found: Breakdown) -> list[TraceKernelDraft]:
         )
         for position, time in enumerate(found.cpu)
     ]  # fmt: skip
-
-
-def _cut(name: str | None) -> str | None:
-    return None if name is None else name[:LONGEST_NAME]

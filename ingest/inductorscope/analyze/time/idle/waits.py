@@ -6,7 +6,7 @@ are one wait.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -205,7 +205,7 @@ class _Names:
     def _call(self, gap: _Gap, around: dict[str, _Around]) -> Wait | None:
         calls = self._events.columns.calls
         for number, name in zip(around["calls"].numbers, around["calls"].names, strict=True):
-            inside = next(iter(_operators(around["ops"])), "")
+            inside = next((op for op in around["ops"].names if not _WRAPPERS.match(op)), "")
             if self._blocks[number]:
                 return _wait("blocking", name, inside)
             launches = gap.work != NOWHERE and self._events.launched.call[gap.work] == number
@@ -284,10 +284,6 @@ class _Names:
 
 def _wait(kind: WaitKind, name: str, inside: str = "") -> Wait:
     return Wait(kind, name[:LONGEST_NAME], 1, 0.0, 0.0, 0.0, inside[:LONGEST_NAME])
-
-
-def _operators(ops: _Around) -> Iterator[str]:
-    return (name for name in ops.names if not _WRAPPERS.match(name))
 
 
 def _first_of_name(device: Events) -> Truths:

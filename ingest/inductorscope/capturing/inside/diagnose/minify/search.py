@@ -47,7 +47,7 @@ class Search:
         self.graphs.append(
             {
                 "label": label,
-                "nodes": _computed(node_lines(graph)),
+                "nodes": sum(line.op not in _NOT_COMPUTED for line in node_lines(graph)),
                 "failure": failures.in_words(failure) if failure else None,
             }
         )
@@ -171,10 +171,6 @@ class Search:
 
 def _operations(number: int) -> str:
     return f"{number} operation{'' if number == 1 else 's'}"
-
-
-def _computed(lines: Sequence[NodeLine]) -> int:
-    return sum(line.op not in _NOT_COMPUTED for line in lines)
 
 
 def _computed_of(lines: Sequence[dict[str, Any]]) -> int:

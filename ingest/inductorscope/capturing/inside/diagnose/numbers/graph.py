@@ -104,7 +104,7 @@ class GraphNumbers:
             node=node.name,
             op=str(operation(node).target),
             dtype=str(meta.dtype).removeprefix("torch.") if tensor else "",
-            shape=[_size(size) for size in meta.shape] if tensor else [],
+            shape=[n if isinstance(n, int) else str(n) for n in meta.shape] if tensor else [],
             buffer=name or "",
             kernel=kept.kernel if kept else "",
             handle=kept.handle if kept else None,
@@ -158,10 +158,6 @@ class GraphNumbers:
                 else:
                     values[used] = compiled[used.name]
         return values
-
-
-def _size(size: Untyped) -> int | str:
-    return size if isinstance(size, int) else str(size)
 
 
 def _user_line(node: torch.fx.Node) -> str:
