@@ -68,10 +68,13 @@ class Docs:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """Path of a document without its ending → its Markdown."""
+        """Path of a document without its ending → its Markdown, first those that the first one
+        links to."""
         files = sorted(self.folder.rglob(f"*{ENDING}"))
         named = {file.relative_to(self.folder).as_posix(): file.read_text() for file in files}
-        return {name.removesuffix(ENDING): text for name, text in named.items()}
+        linked = re.findall(rf"\]\(([\w/-]+{ENDING})", named[FIRST + ENDING])
+        order = dict.fromkeys((FIRST + ENDING, *filter(named.get, linked), *named))
+        return {name.removesuffix(ENDING): named[name] for name in order}
 
     def page(self, path: str, q: str) -> DocPage:
         """Returns the page of a document; with words to search for, of what they find."""

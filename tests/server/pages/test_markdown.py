@@ -123,6 +123,7 @@ def test_programs_find_the_documentation(filled: TestClient) -> None:
     assert all(page.summary in listed.text for page in PAGES)
     documents = re.findall(r"\]\(http://[^/]+(/docs/[^)]+)\)", listed.text)
     assert "/docs/decisions/0010-one-struct-a-page.md" in documents
+    assert [document.rpartition("/")[2] for document in documents[:2]] == ["index.md", "tour.md"]
     for document in documents[:5]:
         assert filled.get(document).text.startswith("# ")
     page = filled.get("/docs/tour").text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inductorscope.answers.compare.page import ComparePage, GroupRow, KernelCalls
+from inductorscope.answers.compare.page import ComparePage, KernelCalls
 from inductorscope.answers.machine.compared import MachineDifference
 from inductorscope.markdown.text import code, plain, prose, table
 from inductorscope.units import DASH, dash, microseconds, signed_microseconds
@@ -35,7 +35,8 @@ def compared(page: ComparePage) -> Iterator[str]:
         )
     if page.groups:
         kernels = (
-            (_names(row.a), _names(row.b), row.change, _known(row),
+            (_names(row.a), _names(row.b), row.change,
+             f"{row.known}, {row.certainty}" if row.known else DASH,
              plain(microseconds(row.a_us)), plain(microseconds(row.b_us)), _more(row.more_us))
             for row in page.groups[:MOST_KERNELS]
         )  # fmt: skip
@@ -80,7 +81,3 @@ def _more(us: float | None) -> str:
 
 def _names(kernels: list[KernelCalls]) -> str:
     return "<br>".join(f"{code(kernel.kernel)} ×{kernel.calls}" for kernel in kernels) or DASH
-
-
-def _known(row: GroupRow) -> str:
-    return f"{row.known}, {row.certainty}" if row.known else DASH
