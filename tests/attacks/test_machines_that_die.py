@@ -8,7 +8,7 @@ from tests.attacks.machines_that_die import run
 from tests.support.postgres import binaries
 from tests.support.seaweed import weed
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(480)]
 
 
 def test_every_upload_ends_once(tmp_path: Path) -> None:
