@@ -1,34 +1,19 @@
 """The command line as scripts use it: what it prints and how it exits."""
 
-import io
 import json
 import os
 import subprocess
 import sys
 import threading
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from inductorscope.cli.app import main
 from inductorscope.jobs.queue.address import address, announced, running
 from inductorscope.settings import Settings
 
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command, in this process."""
-    code: object = 0
-    said, complained = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
-        patch.setattr(sys, "argv", ["inductorscope", *arguments])
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-    assert isinstance(code, int)
-    return subprocess.CompletedProcess(arguments, code, said.getvalue(), complained.getvalue())
+from tests.support.running import run
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -326,8 +311,7 @@ def test_people_projects_and_tokens_are_made_and_audited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def done(*arguments: str, code: int = 0, typed: str = "") -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        ended = run(*arguments, "--data", str(tmp_path))
+        ended = run(*arguments, "--data", str(tmp_path), typed=typed)
         assert ended.returncode == code, ended.stderr
         return ended.stdout or ended.stderr
 

@@ -5,7 +5,6 @@
 
 import inspect
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -77,25 +76,6 @@ def test_what_is_public_stays(tmp_path: Path) -> None:
     route = "get /api/runs/{run}/time"
     fewer = {**now, "api": [line for line in now["api"] if line != route]}
     assert (missing(now, fewer), missing(fewer, now)) == ([route], [])
-
-
-def options_of(command: Any, words: list[str]) -> set[str]:  # typer's click
-    """Returns the options of the command that words name, or of the one below it."""
-    below = getattr(command, "commands", {}).get(words[0]) if words else None
-    if below is not None:
-        return options_of(below, words[1:])
-    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
-
-
-def test_commands_and_options_that_docs_name_exist() -> None:
-    load_commands()
-    commands: Any = typer.main.get_command(app)
-    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for line in re.findall(r"(?:^|`)inductorscope ([^`#|\n]+)", file.read_text(), re.M):
-            words = line.partition(" -- ")[0].split()
-            named = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
-            assert words[0] in commands.commands or words[0] in named, f"{file.name}: {line}"
-            assert named - {"--help"} <= options_of(commands, words), f"{file.name}: {line}"
 
 
 def test_the_changelog_has_the_version() -> None:
