@@ -190,8 +190,8 @@ def _facts(field: Field, value: Value, of: str, unit: str = "") -> Iterator[Fact
         names = (getattr(value, name, None) for name in NAMING)
         words = (of, *(str(name) for name in names if isinstance(name, str | int)))
         own = " ".join(filter(None, words))
-        for each, part in fields_of(value):
-            yield from _facts(each, part, own, getattr(value, "unit", None) or unit)
+        for own_field, part in fields_of(value):
+            yield from _facts(own_field, part, own, getattr(value, "unit", None) or unit)
     elif isinstance(value, Mapping):
         for key, part in value.items():
             yield from _facts(field._replace(name=str(key)), part, here)

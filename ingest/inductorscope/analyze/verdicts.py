@@ -70,7 +70,7 @@ def verdicts(facts: Facts) -> list[Verdict]:
     if facts.reading:
         return [Verdict("note", "being read", "The files are still being read.")]
     # Breaks and recompiles matter more than how busy the device was; having none matters less.
-    compiling = sorted([*_trace(facts), *_breaks(facts)], key=lambda each: each.level != "warn")
+    compiling = sorted([*_trace(facts), *_breaks(facts)], key=lambda found: found.level != "warn")
     findings = [
         *_failure(facts),
         *_speed(facts),

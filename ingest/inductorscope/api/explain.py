@@ -62,7 +62,7 @@ class Explanation:
                 if row.graph == kernel.graph
             )
             words.append(f"  {kernel.name} computes {', '.join(places) or 'unknown lines'}")
-        words += [f"  graph break at {one.name} ({one.short}): {one.title}" for one in self.breaks]
+        words += [f"  graph break at {cut.name} ({cut.short}): {cut.title}" for cut in self.breaks]
         return "\n".join([*words, self.url])
 
     def _repr_html_(self) -> str:

@@ -29,11 +29,11 @@ def members(leader: int) -> dict[int, Member]:
     """Returns the processes of a group and their descendants. Some of these may have left the
     group: torchrun starts each rank in its own."""
     running = dict(_running())
-    found = {pid: one for pid, one in running.items() if one.group == leader or pid == leader}
+    found = {pid: own for pid, own in running.items() if own.group == leader or pid == leader}
     added = found
     while added:
         added = {
-            pid: one for pid, one in running.items() if one.parent in added and pid not in found
+            pid: own for pid, own in running.items() if own.parent in added and pid not in found
         }
         found |= added
     return found

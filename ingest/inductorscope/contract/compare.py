@@ -64,14 +64,14 @@ def compare(locked: Program, now: Program) -> Compared:
         for difference in _compared(count, locked, now, moved)
     ]
     order = ("worse", "changed", "better", "allowed")
-    found.sort(key=lambda one: order.index(one.verdict))
+    found.sort(key=lambda row: order.index(row.verdict))
     return Compared(locked.model, found, notes)
 
 
 def _loops_unknown(locked: Program, now: Program) -> tuple[str, ...]:
     """Returns the counts of loops if they cannot be compared: if a run lacks their record, or the
     processors differ, and so their vectors. A program without C++ kernels has no loops."""
-    known = [one.made.get("instructions") for one in (locked, now) if one.counts.get("kernels")]
+    known = [side.made.get("instructions") for side in (locked, now) if side.counts.get("kernels")]
     return () if len({*known}) < 2 and None not in known else ("vector_loops", "scalar_loops")
 
 

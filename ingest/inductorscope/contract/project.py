@@ -74,7 +74,7 @@ def project(
     ).all()
     # If its process compiled before, a run also has the sources of those compiles.
     compiles = run_story.story_or_empty.compiles
-    made.files = {each.file for each in compiles if each.file}.union(*(of.sources for of in graphs))
+    made.files = {done.file for done in compiles if done.file}.union(*(of.sources for of in graphs))
     for graph in graphs:
         made.add_graph(graph)
     made.add_loops()
@@ -230,7 +230,7 @@ class _Made:
         """Formats the function of a graph: `block`, line 12 of model.py,"""
         own = (graph.compile_id or "").partition("_")[0]
         compiles = self.run_story.story_or_empty.compiles
-        known = next((each for each in compiles if each.id == own and each.function), None)
+        known = next((done for done in compiles if done.id == own and done.function), None)
         if known is None:
             return ""
         return f"`{resumed(known.function or '')[0]}`, {self._line(known.file, known.first_line)}, "

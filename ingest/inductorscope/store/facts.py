@@ -172,16 +172,16 @@ def _merge(folder: Path, complete: set[str]) -> None:
     import duckdb
 
     old = batches(folder)
-    batch = Batch(secrets.token_hex(8), [r for each in old for r in each.runs if r in complete])
+    batch = Batch(secrets.token_hex(8), [r for part in old for r in part.runs if r in complete])
     with duckdb.connect() as database:
         read_rows(database, "kept", {"run": TEXT}, ((run,) for run in batch.runs))
         for table in FACTS:
             rows = f"{rows_of(folder, table)} SEMI JOIN kept USING (run)"
             _copy(database, rows, _file(folder, table, batch.id))
     _replace_manifest(folder, [batch])
-    for each in old:  # a process that has opened a file keeps reading it
+    for gone in old:  # a process that has opened a file keeps reading it
         for table in FACTS:
-            _file(folder, table, each.id).unlink(missing_ok=True)
+            _file(folder, table, gone.id).unlink(missing_ok=True)
 
 
 def _copy(database: DuckDBPyConnection, rows: str, to: Path) -> None:

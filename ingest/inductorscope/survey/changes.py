@@ -100,7 +100,7 @@ def _joined(found: Sequence[Change]) -> list[Change]:
         return ORDER.index(kind) if kind in ORDER else len(ORDER)
 
     heads: list[Change] = []
-    for change in sorted(found, key=lambda one: (place(one.kind), -len(one.lines))):
+    for change in sorted(found, key=lambda item: (place(item.kind), -len(item.lines))):
         own = set(change.lines)
         head = next(
             (

@@ -91,12 +91,12 @@ def events_of(cells: Iterable[SurveyCell], program: str = "") -> list[AtlasEvent
                 changes = msgspec.convert(after.changes, list[Change])
                 found[versions] += [(before, after, change) for change in changes]
     events = []
-    for versions in sorted(order, key=lambda each: -order[each]):
+    for versions in sorted(order, key=lambda pair: -order[pair]):
         own = [_event(together, len(of[versions])) for together in _together(found[versions])]
         own.sort(key=lambda event: (-abs(event.nbytes), -abs(event.predicted_us or 0),
                                     -event.programs, event.text))  # fmt: skip
         events += own
-    return [one for one in events if not program or program in {at.program for at in one.places}]
+    return [seen for seen in events if not program or program in {at.program for at in seen.places}]
 
 
 def _kind(change: Change) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def _kind(change: Change) -> tuple[str, str]:
         families: Counter[str] = Counter()
         for pair, times in change.whats.items():
             families[family(pair)] += times
-        return change.kind, max(sorted(families), key=lambda one: families[one])
+        return change.kind, max(sorted(families), key=lambda name: families[name])
     return change.kind, ""
 
 
@@ -117,13 +117,13 @@ def _together(found: Sequence[Found]) -> list[list[Found]]:
         kinds[_kind(change[2])].append(change)
     groups = []
     for (kind, _), own in kinds.items():
-        rest = [(one, {(what, more > 0) for what, more in one[2].whats.items()}) for one in own]
+        rest = [(row, {(what, more > 0) for what, more in row[2].whats.items()}) for row in own]
         while rest:
             is_in: Callable[[set[tuple[str, bool]]], bool] = bool
             if kind == OPERATIONS:
                 seed = max(
                     (whats for _, whats in rest),
-                    key=lambda one: (sum(one == whats for _, whats in rest), sorted(one)),
+                    key=lambda mine: (sum(mine == whats for _, whats in rest), sorted(mine)),
                 )
                 is_in = partial(_alike, seed)
             elif kind not in (APART, TOGETHER):
@@ -133,7 +133,7 @@ def _together(found: Sequence[Found]) -> list[list[Found]]:
                         programs[what].append(after.program)
                 best = max(
                     sorted(programs),
-                    key=lambda each: (len(set(programs[each])), len(programs[each])),
+                    key=lambda pair: (len(set(programs[pair])), len(programs[pair])),
                 )
                 is_in = {best}.issubset
             group = [(change, whats) for change, whats in rest if is_in(whats)]
@@ -170,7 +170,7 @@ def _event(found: Sequence[Found], of: int) -> AtlasEvent:
     sign = first.kind not in (APART, TOGETHER)
     shown = [
         f"{('+' if up else '−') if sign else ''}{what}"  # a minus sign
-        for (what, up), _ in sorted(whats.items(), key=lambda each: (-each[1], each[0]))
+        for (what, up), _ in sorted(whats.items(), key=lambda pair: (-pair[1], pair[0]))
         if what
     ]  # fmt: skip
     predicted = [
@@ -198,7 +198,7 @@ def _also(found: Sequence[Found]) -> list[str]:
             more[key] += value
             places[key] += 1
     texts = []
-    for key, _ in sorted(places.items(), key=lambda each: (-each[1], each[0])):
+    for key, _ in sorted(places.items(), key=lambda pair: (-pair[1], pair[0])):
         kind, _, what = key.partition(" ")
         title = "kernels with other code" if kind == CODES else BY_ID[kind].title
         if more[key]:

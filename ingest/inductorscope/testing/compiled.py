@@ -110,7 +110,7 @@ class Compiled:
     def assert_fused(self, *places: str) -> Compiled:
         """Asserts that one kernel computes all these lines: `"model.py:29", "model.py:30"`."""
         __tracebackhide__ = True
-        wanted = {(file, int(line)) for file, _, line in (one.rpartition(":") for one in places)}
+        wanted = {(file, int(line)) for file, _, line in (text.rpartition(":") for text in places)}
         kernels = self.program.details.get("kernels", [])
         if not any(wanted <= places_in(kernel) for kernel in kernels):
             near = [kernel for kernel in kernels if wanted & places_in(kernel)]

@@ -75,8 +75,8 @@ async def _export(parts: Parts, who: Who, page: str, options: ExportOptions, nam
             f"--only={options.only}",
             *(["--without-traces"] if options.without_traces else []),
             *(["--redact"] if options.redact else []),
-            *(f"--keep={each.strip()}" for each in options.keep.split(",") if each.strip()),
-            *(f"--hide={each.strip()}" for each in options.hide.split(",") if each.strip()),
+            *(f"--keep={path.strip()}" for path in options.keep.split(",") if path.strip()),
+            *(f"--hide={word.strip()}" for word in options.hide.split(",") if word.strip()),
         ]
         viewer = {EXPORTS_FOR: msgspec.json.encode(who).decode(), "TMPDIR": folder}
         async with parts.exports.turn(whose_turn()):

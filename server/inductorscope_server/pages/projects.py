@@ -85,8 +85,8 @@ def load(request: Request, session: Reading) -> ProjectsPage:
     runs = dict(session.execute(counted).all())
     return ProjectsPage(
         [
-            ProjectRow(each.id, each.name, runs.get(each.id, 0), _members(session, each.id))
-            for each in projects_of(session, who)
+            ProjectRow(listed.id, listed.name, runs.get(listed.id, 0), _members(session, listed.id))
+            for listed in projects_of(session, who)
         ],
         list(session.scalars(select(Person.name).order_by(Person.name)))
         if who.may(ADMINISTER)

@@ -155,7 +155,7 @@ def make_room(connections: Sized, most: int | None) -> None:
     counts = Counter(connection.sender for connection in ours)
     sender, count = counts.most_common(1)[0]
     theirs = [connection for connection in ours if connection.sender == sender]
-    ended = heapq.nlargest(max(1, count // ENDED_SHARE), theirs, key=lambda each: each.waits(now))
+    ended = heapq.nlargest(max(1, count // ENDED_SHARE), theirs, key=lambda other: other.waits(now))
     log.warning(
         "There are more than %d connections; of %d of %s, %d are ended.",
         most, count, sender, len(ended),
@@ -176,7 +176,7 @@ def end_waiting(connections: Sized, seconds: float) -> None:
     for connection in ours:
         if connection.waits(now) > seconds:
             connection.end()
-    left = sorted((each for each in ours if each.unsent), key=lambda each: each.unsent)
+    left = sorted((client for client in ours if client.unsent), key=lambda client: client.unsent)
     while left and sum(connection.unsent for connection in left) > MOST_UNSENT_BYTES:
         slow = left.pop()
         log.warning("Clients are slow to take answers; a connection of %s is ended.", slow.sender)

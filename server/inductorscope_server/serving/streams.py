@@ -142,8 +142,8 @@ class Streams:
         stream = Stream(seen.job.id, sender)
         self._open.append(stream)
         if len(self._open) > MOST_STREAMS:
-            counts = Counter(each.sender for each in self._open)
-            oldest = max(self._open, key=lambda each: counts[each.sender])
+            counts = Counter(listed.sender for listed in self._open)
+            oldest = max(self._open, key=lambda listed: counts[listed.sender])
             self._open.remove(oldest)
             oldest.end()
         followed = self._followed.get(stream.job)

@@ -138,4 +138,4 @@ def _field_texts(struct: type) -> dict[str, str]:
 @functools.cache
 def _classes(module: str) -> dict[str, ast.ClassDef]:
     tree = ast.parse(inspect.getsource(sys.modules[module]))
-    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

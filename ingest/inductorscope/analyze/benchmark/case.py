@@ -67,7 +67,7 @@ class KernelCase(msgspec.Struct):
         """Returns the buffers that the call writes but that no FX node in eager computes, with the
         reason."""
         if self.subgraph.compared:
-            return {each.buffer: each.reason for each in self.subgraph.compared if each.reason}
+            return {row.buffer: row.reason for row in self.subgraph.compared if row.reason}
         why = "the graph's texts do not say which FX nodes compute it"
         if self.results:
             why = "the library returns several results"
@@ -98,7 +98,7 @@ def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:
     """Returns the test case of a call. Raises NoCase."""
     read = texts.read
     call = next(
-        (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
+        (ran for ran in read.code.calls if (ran.kernel, ran.handle) == (kernel_name, handle)),
         None,
     )
     if call is None:

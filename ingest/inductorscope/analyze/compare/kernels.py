@@ -136,7 +136,7 @@ def _by_parts(calls: Sequence[Call], work: _Work) -> None:
     for call in calls:
         own, shared = work.of(call), work.shared(call)
         covered = sum(shared[other] for other in call.others)
-        for other in sorted(shared, key=lambda one: -shared[one]):
+        for other in sorted(shared, key=lambda twin: -shared[twin]):
             if covered >= PAIR_SHARE * own or shared[other] < PART_SHARE * own:
                 break
             if other not in call.others:

@@ -20,12 +20,12 @@ def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) ->
         free = [path for path in left if path not in known][:MOST_FILES]
         rest = [path for path in right if path not in pairs][:MOST_FILES]
         found = [
-            (one, other)
-            for one in free
+            (path, other)
+            for path in free
             for other in rest
-            if alike((one, left[one]), (other, right[other]))
+            if alike((path, left[path]), (other, right[other]))
         ]
-        ones, others = Counter(one for one, _ in found), Counter(other for _, other in found)
+        ones, others = Counter(path for path, _ in found), Counter(other for _, other in found)
         pairs |= {other: one for one, other in found if ones[one] == others[other] == 1}
     return pairs
 

@@ -48,7 +48,7 @@ def ends_loop(source: str, line: int) -> bool:
     `return` inside of it, or by a variable that such a condition reads."""
     for loop in ast.walk(_parsed(source)):
         inside = [*ast.walk(loop)] if isinstance(loop, ast.For | ast.While) else []
-        ends = [each for each in inside if isinstance(each, ast.While | ast.If) and _ends(each)]
+        ends = [node for node in inside if isinstance(node, ast.While | ast.If) and _ends(node)]
         read = {ast.unparse(part) for statement in ends for part in ast.walk(statement.test)}
         tests = [(statement.lineno, statement.test.end_lineno) for statement in ends]
         sets = [statement for statement in inside if isinstance(statement, ast.Assign)]

@@ -111,7 +111,7 @@ def changes_of(history: History) -> list[Change]:
     for step in history.steps:
         for failed in step.failures[:1]:
             if failed.new is None:  # the guard of an older compile may tell it
-                told = (each.new for each in step.failures if each.subject == failed.subject)
+                told = (guard.new for guard in step.failures if guard.subject == failed.subject)
                 failed = replace(failed, new=next(filter(None, told), None))
             change = _change(changes, failed, history)
             change.became_dynamic = False  # or not to the end: the code may use its value

@@ -71,7 +71,7 @@ def overview(story: Story) -> list[Sentence]:
 
 def _graphs(story: Story) -> Sentence:
     graphs = graph_count(story)
-    pieces = Counter((each.file, each.function) for each in story.compiles if each.function)
+    pieces = Counter((done.file, done.function) for done in story.compiles if done.function)
     names: Counter[str] = Counter()
     for (_, function), number in pieces.items():
         names[resumed(function)[0]] += number

@@ -179,7 +179,7 @@ class _Kernel:
     def line_of(self, name: str, before: int) -> tuple[int, str] | None:
         """The definition that a use at this line refers to: the last one above it."""
         defined = self.defined.get(name, [])
-        above = bisect_left(defined, before, key=lambda each: each[0])
+        above = bisect_left(defined, before, key=lambda place: place[0])
         return defined[above - 1] if above else None
 
     def name_at(self, line: int) -> str:

@@ -80,7 +80,7 @@ def unfused_pairs(read: GraphTextsRead, works: list[CallWork]) -> list[UnfusedPa
     values = values_of(read, works)
     rules = _Rules(read, works, values)
     found = [rules.judge(pair) for pair in pairs_of(values)]
-    return sorted(found, key=lambda each: -each.saved)
+    return sorted(found, key=lambda pair: -pair.saved)
 
 
 class _Rules:
@@ -116,7 +116,7 @@ class _Rules:
                 *self._between(pair),
                 *_many(nodes),
             ]
-        blockers.sort(key=lambda each: _ORDER.index(each.rule))
+        blockers.sort(key=lambda blocker: _ORDER.index(blocker.rule))
         first, second = (
             Call(
                 work.kernel,

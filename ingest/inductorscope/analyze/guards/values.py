@@ -192,7 +192,7 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401  # 
             return _both(node.values, values, isinstance(node.op, ast.And))
         case ast.BinOp() if type(node.op) in _BINARY:
             both = _value(node.left, values), _value(node.right, values)
-            if all(isinstance(each, int | float) for each in both):  # a text times 10**9 is huge
+            if all(isinstance(side, int | float) for side in both):  # a text times 10**9 is huge
                 return _limited(_BINARY[type(node.op)](*both))
         case ast.Compare() if all(type(op) in _COMPARED for op in node.ops):
             parts = [_value(part, values) for part in (node.left, *node.comparators)]
@@ -221,7 +221,7 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401  # 
             if name in ("And", "Or"):
                 return _both(node.args, values, name == "And")
             if name in _FUNCTIONS:
-                return _limited(_FUNCTIONS[name](*(_value(each, values) for each in node.args)))
+                return _limited(_FUNCTIONS[name](*(_value(given, values) for given in node.args)))
     raise _UnknownError
 
 
@@ -272,7 +272,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "CeilDiv": lambda one, other: -(-one // other), "IntTrueDiv": operator.truediv,
     "FloatTrueDiv": operator.truediv, "ToFloat": float, "TruncToInt": math.trunc,
     "Max": max, "Min": min, "max": max, "min": min, "abs": abs, "Abs": abs, "int": int,
-    "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "Identity": lambda one: one,
+    "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "Identity": lambda value: value,
     "sym_float": float, "FloorToInt": math.floor, "CeilToInt": math.ceil, "PowByNatural": _power,
     "len": len,
 }  # fmt: skip

@@ -72,7 +72,7 @@ def _width(operation: str, operands: str) -> int | None:
 def loops_of(code: Assembly) -> list[tuple[Loop, LoopFigures]]:
     """Returns the innermost loops, the longest first."""
     found = [(loop, _figures(code, loop)) for loop in code.loops if loop.innermost]
-    return sorted(found, key=lambda each: (-each[1].depth, -each[1].instructions))
+    return sorted(found, key=lambda loop: (-loop[1].depth, -loop[1].instructions))
 
 
 def _figures(code: Assembly, loop: Loop) -> LoopFigures:

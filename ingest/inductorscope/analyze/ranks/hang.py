@@ -8,7 +8,7 @@ def hang(story: Story) -> str:
     """Returns which rank lacks which collective, as a sentence; empty if none does. Only compiles
     whose collectives are in the logs of both ranks are compared."""
     first: dict[tuple[str | None, int], Compile] = {}
-    for compile_ in sorted(story.compiles, key=lambda each: each.rank or 0):
+    for compile_ in sorted(story.compiles, key=lambda done: done.rank or 0):
         if compile_.rank is None or compile_.collectives is None:
             continue
         known = first.setdefault((compile_.id, compile_.occurrence), compile_)

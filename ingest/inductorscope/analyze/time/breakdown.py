@@ -24,8 +24,8 @@ class Breakdown(TraceFigures, kw_only=True):
 
 def break_down(trace: ChromeTrace) -> Breakdown:
     of_kernel = [
-        category_of(each.name, each.kind, each.op, triton=each.triton, compiled=each.compiled)
-        for each in trace.kernels
+        category_of(ran.name, ran.kind, ran.op, triton=ran.triton, compiled=ran.compiled)
+        for ran in trace.kernels
     ]
     cpu: list[SelfTime] = []
     row_of_op: Numbers | None = None
@@ -66,4 +66,4 @@ def category_sums(entries: list[tuple[str, str, int, float]]) -> list[CategoryTo
         names.setdefault(category, set()).add(name)
     for category, total in sums.items():
         total.kernels = len(names[category])
-    return sorted(sums.values(), key=lambda one: (-one.us, one.category))
+    return sorted(sums.values(), key=lambda own: (-own.us, own.category))

@@ -176,7 +176,7 @@ def _groups(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[GroupChan
             change.of_fused_us += entry.us
     for group, change in groups.items():
         change.group = GROUPS[group]
-    return sorted(groups.values(), key=lambda one: -max(one.eager_us, one.compiled_us))
+    return sorted(groups.values(), key=lambda row: -max(row.eager_us, row.compiled_us))
 
 
 def _ops(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[OpChange]:
@@ -288,4 +288,4 @@ def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replace
         ]
         parts.sort(key=lambda part: -part[1])
         rows.append(Replaced(kernel, us, sum(part for _, part in parts), parts))
-    return sorted(rows, key=lambda one: one.compiled_us - one.eager_us)
+    return sorted(rows, key=lambda row: row.compiled_us - row.eager_us)

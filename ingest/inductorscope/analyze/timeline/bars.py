@@ -49,7 +49,7 @@ def joined(pieces: Sequence[Bars]) -> Bars:
     if len(pieces) == 1:
         return pieces[0]
     return Bars(
-        *(np.concatenate([getattr(one, name) for one in pieces]) for name in Bars.__struct_fields__)
+        *(np.concatenate([getattr(bar, name) for bar in pieces]) for name in Bars.__struct_fields__)
     )
 
 

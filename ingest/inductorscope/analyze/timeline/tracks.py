@@ -138,7 +138,7 @@ def _kinds(
     def all_of(events_: Events, category: str) -> Numbers:
         return np.full(len(events_), number(category), np.int32)
 
-    of_kernel = np.array([number(each) for each in breakdown.kernel_category], np.int32)
+    of_kernel = np.array([number(own) for own in breakdown.kernel_category], np.int32)
     device = of(columns.device, values_at(of_kernel, events.row), events.row)
     ops = of(columns.ops, _op_categories(events, number), breakdown.row_of_op)
     calls = of(columns.calls, all_of(columns.calls, DRIVER))
@@ -159,10 +159,10 @@ def _op_categories(events: TraceEvents, number: Callable[[str], int]) -> Numbers
     keys, which = np.unique(key, return_inverse=True)
     category = [
         number(
-            generated_category(columns.names[each // 2])  # the operator that launches a kernel
-            or cpu_category(columns.names[each // 2], compiled=bool(each % 2))
+            generated_category(columns.names[pair // 2])  # the operator that launches a kernel
+            or cpu_category(columns.names[pair // 2], compiled=bool(pair % 2))
         )
-        for each in keys.tolist()
+        for pair in keys.tolist()
     ]
     return np.array(category, np.int32)[which]
 

@@ -158,4 +158,4 @@ def that_apply(known: Known, entries: Iterable[Entry]) -> list[tuple[str, Change
     """Returns titles and changes, those first that the run's causes name."""
     made = [(entry.title, entry.made(known)) for entry in entries if entry.applies(known)]
     named = list(known.named)
-    return sorted(made, key=lambda each: named.index(each[1]) if each[1] in named else len(named))
+    return sorted(made, key=lambda pair: named.index(pair[1]) if pair[1] in named else len(named))

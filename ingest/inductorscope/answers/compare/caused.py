@@ -63,12 +63,12 @@ def cause_lines(
     if found.same_code:
         address = _address(same[0], runs) if len(same) == 1 else f"{page}#kernels"
         parts.append((found.same_code, _same_code(found, same, notes or {}), address))
-    large = sorted((one for one in parts if abs(one[0].share) >= SMALL),
-                   key=lambda one: -abs(one[0].share))  # fmt: skip
+    large = sorted((part for part in parts if abs(part[0].share) >= SMALL),
+                   key=lambda part: -abs(part[0].share))  # fmt: skip
     if small := [share for share, _, _ in parts if abs(share.share) < SMALL]:
         # Adding the ends of the intervals gives an interval that is wide enough.
         share = Share(
-            *(sum(getattr(one, name) for one in small) for name in Share.__struct_fields__)
+            *(sum(getattr(part, name) for part in small) for name in Share.__struct_fields__)
         )
         if abs(share.share) >= VISIBLE:
             large.append((share, plural(len(small), "smaller cause"), f"{page}#measured"))
@@ -135,7 +135,7 @@ def _address(cause: Cause, runs: tuple[str, str]) -> str:
     own = [(run, [kernel for kernel in side if kernel.kind != EXTERN][:1]) for run, side in sides]
     known = [(run, kernel) for run, first in own for kernel in first]
     if len(known) == 2:
-        return urls.beside(*(f"{run}/{one.graph}/kernel/{one.kernel}" for run, one in known))
+        return urls.beside(*(f"{run}/{call.graph}/kernel/{call.kernel}" for run, call in known))
     if known:
         ((run, one),) = known
         return urls.kernel(run, one.graph, one.kernel, one.handle)

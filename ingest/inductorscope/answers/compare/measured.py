@@ -130,9 +130,9 @@ def _causes(found: Measurement) -> list[str]:
 def one_by_one(found: Measurement) -> list[str]:
     """Describes in a sentence the effect of each setting or version alone."""
     return [
-        f"{one.name} {one.b or 'not set'}: {one.judged.answer}, {signed_percent(one.judged.shift)}"
-        f" ({signed_percent(one.judged.low)} to {signed_percent(one.judged.high)})."
-        for one in found.flipped
+        f"{row.name} {row.b or 'not set'}: {row.judged.answer}, {signed_percent(row.judged.shift)}"
+        f" ({signed_percent(row.judged.low)} to {signed_percent(row.judged.high)})."
+        for row in found.flipped
     ]
 
 

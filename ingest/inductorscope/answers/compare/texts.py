@@ -154,7 +154,7 @@ class _Kernels:
         configuration that ran with its resources."""
         facts = self.facts if kernel.kind == "template" else None
         chosen = (
-            one.settings for one in (facts.chosen if facts else ()) if one.kernel == kernel.kernel
+            row.settings for row in (facts.chosen if facts else ()) if row.kernel == kernel.kernel
         )
         result = self._benchmarks.get(kernel.kernel, {})
         known = {name: result.get(name) for name in ("registers", "spills")}

@@ -113,7 +113,7 @@ def _compiled_meanwhile(story: Story, call: LateCall) -> Compile | None:
         start, end = compile_.start_us or 0.0, compile_.end_us or 0.0
         return min(end, call.arrived_us) - max(start, began)
 
-    theirs = [each for each in story.compiles if each.rank == call.last and waited(each) > 0]
+    theirs = [done for done in story.compiles if done.rank == call.last and waited(done) > 0]
     return max(theirs, key=waited, default=None)
 
 

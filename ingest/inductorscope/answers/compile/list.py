@@ -17,13 +17,13 @@ Sort = Literal["number", "seconds", "guards", "nodes", "function"]
 Only = Literal["", "broken", "recompiled", "failed", "restarted", "cached", "unfinished", "no code"]
 
 _ONLY: dict[str, Callable[[Compile], bool]] = {
-    "broken": lambda one: one.breaks > 0,
-    "recompiled": lambda one: one.recompile,
-    "failed": lambda one: one.outcome == "failed",
-    "restarted": lambda one: one.attempts > 1,
-    "cached": lambda one: one.hits > 0,
-    "unfinished": lambda one: one.outcome == "unfinished",
-    "no code": lambda one: one.outcome == "no code",
+    "broken": lambda row: row.breaks > 0,
+    "recompiled": lambda row: row.recompile,
+    "failed": lambda row: row.outcome == "failed",
+    "restarted": lambda row: row.attempts > 1,
+    "cached": lambda row: row.hits > 0,
+    "unfinished": lambda row: row.outcome == "unfinished",
+    "no code": lambda row: row.outcome == "no code",
 }
 
 

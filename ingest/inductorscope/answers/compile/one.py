@@ -157,7 +157,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         next=run_story.ref(number + 1),
         earlier=None if earlier is None else ref_of(earlier),
         later=next(
-            (ref_of(each) for each in story.compiles[number + 1 :] if _same(compile_, each)), None
+            (ref_of(done) for done in story.compiles[number + 1 :] if _same(compile_, done)), None
         ),
         log_artifact=_log_artifact(run_story, head.log),
         file_artifact=None if source is None else source[0],

@@ -221,8 +221,8 @@ def step_row(
         step.failures[:1],
         max(0, len(step.failures) - 1),
         [
-            f"{each.subject}{f' ({each.old} → {each.new})' if each.old and each.new else ''}"
-            for each in step.became
+            f"{guard.subject}{f' ({guard.old} → {guard.new})' if guard.old and guard.new else ''}"
+            for guard in step.became
         ],
         records.get(step.record) if step.record else None,
     )

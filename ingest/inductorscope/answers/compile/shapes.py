@@ -89,7 +89,7 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
                 ),
             )
         )  # fmt: skip
-    return [row for _, row in sorted(rows, key=lambda each: each[0])]
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
 def forecast_text(row: FunctionForecast) -> Iterator[str]:

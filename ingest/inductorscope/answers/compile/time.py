@@ -122,7 +122,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
-    kernels = sorted(story.kernels, key=lambda each: -(each.us or 0.0))
+    kernels = sorted(story.kernels, key=lambda kernel: -(kernel.us or 0.0))
     spans_of_logs = [
         log.end_us - log.start_us
         for log in story.logs
@@ -151,9 +151,9 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         ],
         kernels=[
             CompiledKernel(
-                each.name, run_story.ref(each.compile), each.us, each.configuration, each.state
+                row.name, run_story.ref(row.compile), row.us, row.configuration, row.state
             )
-            for each in kernels[:MOST_KERNELS]
+            for row in kernels[:MOST_KERNELS]
         ],
         more_kernels=max(0, len(kernels) - MOST_KERNELS),
         tunings=len(tuned_rows(run_story)),

@@ -89,7 +89,7 @@ def tuned_page(session: Session, run_id: str, q: str = "") -> TunedPage:
 
 def _mentions(row: TunedRow, words: list[str]) -> bool:
     kernels = [choice.kernel for choice in row.chosen]
-    text = " ".join([row.op, row.shapes, *kernels, *(one.name for one in row.candidates)]).lower()
+    text = " ".join([row.op, row.shapes, *kernels, *(own.name for own in row.candidates)]).lower()
     return all(word in text for word in words)
 
 
@@ -162,8 +162,8 @@ def _chosen(
                 handles.setdefault((graph, kernel.kernel), []).append(kernel.handle)
         if handles:
             return [
-                ChosenRow(choice.name, graph, kernel, min(each), len(each))
-                for (graph, kernel), each in handles.items()
+                ChosenRow(choice.name, graph, kernel, min(ran), len(ran))
+                for (graph, kernel), ran in handles.items()
             ]
     return []
 

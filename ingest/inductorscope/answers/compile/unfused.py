@@ -202,12 +202,12 @@ class _Nodes:
         found: list[str] = []
         waiting = list(self.nodes[name].inputs)
         seen = set(waiting)
-        for each in waiting:
-            node = self.nodes.get(each)
+        for member in waiting:
+            node = self.nodes.get(member)
             if node is None:
                 continue
-            found.append(each)
-            if not self.calls_of[each] - {own}:
+            found.append(member)
+            if not self.calls_of[member] - {own}:
                 waiting += [further for further in node.inputs if further not in seen]
                 seen.update(node.inputs)
         return found
@@ -215,7 +215,7 @@ class _Nodes:
     def _side(self, call: Call, name: str = "") -> SideRow:
         others = self.of_call.get((call.kernel, call.handle), [])
         near = [self.nodes[member] for member in (name, *others) if member in self.nodes]
-        node = next((each for each in near if each.stack_line), None)
+        node = next((member for member in near if member.stack_line), None)
         return SideRow(
             call.kernel, call.handle, name, None if node is None else node.stack_file,
             None if node is None else node.stack_line, "",

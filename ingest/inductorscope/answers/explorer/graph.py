@@ -323,9 +323,9 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
         .where(KernelCall.graph_id == graph.id)
         .order_by(KernelCall.line, KernelCall.id)
     )
-    for kernel, handle, line, link, number, time_us, known, each in session.execute(sites):
+    for kernel, handle, line, link, number, time_us, known, instances in session.execute(sites):
         nodes = texts[number][1]
-        site = CallSite(handle, line, link, nodes, time_us, known == MEASURED, each or [])
+        site = CallSite(handle, line, link, nodes, time_us, known == MEASURED, instances or [])
         calls[kernel].append(site)
     rows = session.execute(
         select(

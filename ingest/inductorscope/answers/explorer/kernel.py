@@ -331,7 +331,7 @@ def _beside(
 def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedError]:
     failures = failures_page(session, run).failures
     errors = [error for failure in failures for error in failure.errors]
-    return [each for each in errors if each.sure and (each.graph, each.kernel) == (slug, kernel)]
+    return [flaw for flaw in errors if flaw.sure and (flaw.graph, flaw.kernel) == (slug, kernel)]
 
 
 def _call_work(work: CallWork) -> KernelCallWork:

@@ -156,7 +156,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         for number, failure in enumerate(failures[:MOST_FAILURES], 1)
     ]
     # A fault of the machine comes first: it is often what makes the others.
-    shown.sort(key=lambda each: each.fault != "machine")
+    shown.sort(key=lambda row: row.fault != "machine")
     shown = [replace(row, number=number) for number, row in enumerate(shown, 1)]
     over = skipped_problems(run_story.story_or_empty)
     for guard, failure in over[: MOST_FAILURES - len(shown)]:
@@ -191,7 +191,7 @@ def panel(session: Session, run_id: str, kind: str) -> Panel:
     line = lines[0] if lines else None
     # Only a job's spec names its run, so the newest jobs of the kind are searched.
     query = select(Job).where(Job.kind == kind).order_by(Job.created_at.desc()).limit(50)
-    job = next((each for each in session.scalars(query) if each.spec.get("run") == run_id), None)
+    job = next((found for found in session.scalars(query) if found.spec.get("run") == run_id), None)
     newest = job is not None and (line is None or job.created_at >= line.created_at)
     active = job is not None and job.state in ACTIVE
     state = job.state if job is not None else line.state if line is not None else ""

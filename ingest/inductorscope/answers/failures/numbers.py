@@ -121,11 +121,11 @@ def numbers_page(
         inputs=result.get("inputs", ""),
         graphs=[
             GraphNumbers(
-                each["name"], slugs.get(each["name"], ""), each["backward"], each["done"],
-                each["compared"], each["differing"], each["random"], each["unsteady"],
-                each["left_out"], msgspec.convert(each["culprit"], Culprit | None),
+                row["name"], slugs.get(row["name"], ""), row["backward"], row["done"],
+                row["compared"], row["differing"], row["random"], row["unsteady"],
+                row["left_out"], msgspec.convert(row["culprit"], Culprit | None),
             )
-            for each in graphs
+            for row in graphs
         ],
         graph=chosen["name"] if chosen else "",
         blamed=msgspec.convert(blamed, NodeNumbers | None),

@@ -117,7 +117,7 @@ class _Side(msgspec.Struct, frozen=True):
         for frames in located.places:
             lines = reversed(code.lines_of(frames, self.configuration.source))
             nodes = next(filter(None, map(code.nodes_of, lines)), set())
-            owners.append(tuple(sorted(names.get((slug, each), each) for each in nodes)))
+            owners.append(tuple(sorted(names.get((slug, name), name) for name in nodes)))
         found: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for at, counted, kind in zip(located.at, located.counted, kinds_of(located), strict=True):
             if counted:
@@ -147,7 +147,7 @@ def _difference(one: _Side, other: _Side, stage: str, names: Names) -> MachineDi
     more: Counter[str] = Counter()
     for node in nodes:
         more.update(node.more)
-    nodes.sort(key=lambda each: (-abs(each.b - each.a), -sum(map(abs, each.more.values()))))
+    nodes.sort(key=lambda row: (-abs(row.b - row.a), -sum(map(abs, row.more.values()))))
     return MachineDifference(one.taken(before), other.taken(after), stage, _ordered(more), nodes)
 
 
@@ -163,5 +163,5 @@ def _nodes(
 
 
 def _ordered(more: Counter[str]) -> dict[str, int]:
-    ordered = sorted(more.items(), key=lambda each: -abs(each[1]))
+    ordered = sorted(more.items(), key=lambda part: -abs(part[1]))
     return {kind: count for kind, count in ordered if count}

@@ -166,7 +166,7 @@ def _assembly(
         loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
     by_line = _by_line(reading, code, left_out)
     slow = [loop.lines for loop in loops if loop.scalar and loop.lines]
-    _offer(by_line, lambda each: any(first <= each.line <= last for first, last in slow))
+    _offer(by_line, lambda line: any(first <= line.line <= last for first, last in slow))
     return KernelAssembly(
         *located.instructions(),
         *code.charged(located, known[0].source),
@@ -211,9 +211,9 @@ def _machine(
     lines = _by_line(reading, kernel_of(session, graph, kernel), left_out, sampled)
     most = max(reading.live, default=0)
     if stage == SASS:
-        _offer(lines, lambda each: each.live == most > 0)
+        _offer(lines, lambda line: line.live == most > 0)
     located = reading.located
-    operations = [each for each in located.operations if each] if isinstance(located, Sass) else []
+    operations = [name for name in located.operations if name] if isinstance(located, Sass) else []
     mix = mix_of(operations)
     return KernelMachine(
         rows,
@@ -272,9 +272,9 @@ def _by_line(
     most = max(reading.live, default=0)
     return sorted(
         found,
-        key=lambda each: (
-            each.line not in left_out, -each.spills, each.live < most, -each.samples,
-            -each.instructions, each.line,
+        key=lambda row: (
+            row.line not in left_out, -row.spills, row.live < most, -row.samples,
+            -row.instructions, row.line,
         ),
     )[:MOST_LINES]  # fmt: skip
 

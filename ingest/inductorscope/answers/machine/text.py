@@ -256,7 +256,7 @@ def profile_of(
 
 
 def _in_words(reasons: dict[str, int]) -> str:
-    ordered = sorted(reasons.items(), key=lambda each: -each[1])
+    ordered = sorted(reasons.items(), key=lambda pair: -pair[1])
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in ordered)
 
 

@@ -98,7 +98,7 @@ def _run(page: RunPage, base: str) -> Iterator[str]:
         yield from _part("Time by kind of kernel", rows(page.categories, links, only=OF_KINDS))
     yield from _part("Kernels", rows(page.kernels[:MOST_KERNELS], links, only=OF_KERNELS))
     yield from _part("Kernels of the trace", rows(page.trace_kernels[:MOST_KERNELS], links))
-    left_out = sum(max(0, len(each) - MOST_KERNELS) for each in (page.kernels, page.trace_kernels))
+    left_out = sum(max(0, len(part) - MOST_KERNELS) for part in (page.kernels, page.trace_kernels))
     if left_out:
         yield from ("", f"{plural(left_out, 'more kernel')} on the page of times.")
     yield from _part("Source files", rows(page.sources, links))

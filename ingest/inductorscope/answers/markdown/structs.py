@@ -151,12 +151,12 @@ def rows(
     columns = [field for field, _ in fields_of(values[0]) if not only or field.name in only]
     names = {field.name for field in columns}
     if _is_code(values):
-        lines = (f"{each.number:>5} {'>' if each.marked else ' '} {each.text}" for each in values)
+        lines = (f"{line.number:>5} {'>' if line.marked else ' '} {line.text}" for line in values)
         yield block("\n".join(lines))
     elif {"changed", "before"} <= names:
         signs = {"gone": "-", "new": "+"}
         yield block("\n".join(signs.get(value.kind, " ") + value.text for value in values), "diff")
-    elif only or all(_is_flat(value) for each in values for _, value in fields_of(each)):
+    elif only or all(_is_flat(value) for row in values for _, value in fields_of(row)):
         yield from _table(values, columns, links, unit, chosen=bool(only))
     else:
         for value in values:
@@ -236,11 +236,11 @@ def _item(row: Value, indent: str, unit: str) -> Iterator[str]:
             if _is_code(listed):
                 yield from _indented(["", *rows(listed, Links("", "")), ""], f"{below}  ")
                 continue
-            for each in listed:
-                if isinstance(each, msgspec.Struct):
-                    yield from _item(each, f"{below}  ", unit)
+            for item in listed:
+                if isinstance(item, msgspec.Struct):
+                    yield from _item(item, f"{below}  ", unit)
                 else:
-                    yield f"{below}  - {_inline(field, each, unit)}"
+                    yield f"{below}  - {_inline(field, item, unit)}"
 
 
 def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:

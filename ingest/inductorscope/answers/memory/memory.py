@@ -201,7 +201,7 @@ def memory_page(
         measured=_measured(session, run, graph, plan),
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),
-        storages=[_row(each, sources) for each in ordered[buffers_from : buffers_from + SHOWN]],
+        storages=[_row(row, sources) for row in ordered[buffers_from : buffers_from + SHOWN]],
         storage_count=len(ordered),
         kind=kind,
         order=order,
@@ -218,7 +218,7 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
     peak = processes[0].peak if processes else None
     if peak is None:
         return None
-    slugs = {each.name: each.slug for each in graphs_of(session, run)}
+    slugs = {row.name: row.slug for row in graphs_of(session, run)}
     born: dict[int, list[str]] = defaultdict(list)
     for storage in plan.storages:
         born[storage.born].append(storage.name)
@@ -259,7 +259,7 @@ def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[Sourc
     for kernel, handle, number, at in session.execute(calls):
         lines = {nodes[name]: None for name in texts[number][1] if name in nodes}
         sources[kernel, handle] = sources["", at] = sorted(
-            lines, key=lambda each: (is_library(each.path), each.path, each.line)
+            lines, key=lambda line: (is_library(line.path), line.path, line.line)
         )
     return sources
 

@@ -154,7 +154,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         profile=profile,
         trace_kernels=slowest_of_trace(session, run_id, profile),
         copies=[] if profile is None else copy_times(session, profile),
-        profile_labels=[each.label for each in profiles if each.facts.breakdown is not None],
+        profile_labels=[table.label for table in profiles if table.facts.breakdown is not None],
         sources=_sources(session, run_id),
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernels_us,
@@ -179,10 +179,10 @@ def _further(story: list[SentenceRow], diagnosis: Diagnosis) -> list[SentenceRow
     known = {PARTS.get(cause.kind, cause.kind) for cause in (*diagnosis.causes, *diagnosis.more)}
     cleared = {check.text for check in diagnosis.cleared}
     return [
-        each
-        for each in story
-        if known.isdisjoint(part.to for part in each.parts)
-        and "".join(part.text for part in each.parts) not in cleared
+        said
+        for said in story
+        if known.isdisjoint(part.to for part in said.parts)
+        and "".join(part.text for part in said.parts) not in cleared
     ]
 
 

@@ -105,7 +105,7 @@ def kernels_page(
     notes: list[str] = []
     table = _Table(run_story, Launches(session, run), run_peaks(run), step_time(session, run)[0])
     known = dict(facts_of_graphs(session, graphs, notes)) if graphs else {}
-    rows = [row for each in graphs for row in table.of_graph(each, known.get(each))]
+    rows = [row for own in graphs for row in table.of_graph(own, known.get(own))]
     if not graphs:
         rows = list(table.of_trace())
     words = q.lower().split()
@@ -133,7 +133,7 @@ def kernels_page(
         under_a_wave=sum(map(_is_part, rows)),
         notes=notes,
         unfinished=unfinished(session, run_id),
-        graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
+        graphs=[graph_name(shown) for shown in sorted(graphs, key=lambda shown: shown.position)],
         kinds=sorted({(row.kind, row.category) for row in rows}),
         q=q,
         graph=graph,
@@ -167,7 +167,7 @@ class _Table(msgspec.Struct):
         query = select(Kernel, DEAREST_CALL).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
         for kernel, handle in session.execute(query):
             geometry = geometries.get(kernel.name)
-            ran = [each for each in compiled_kernels(metadata.get(kernel.name, {})) if each.ran]
+            ran = [form for form in compiled_kernels(metadata.get(kernel.name, {})) if form.ran]
             registers = geometry.registers if geometry is not None else None
             is_generated = kernel.first_line is not None
             pair = apart.get(kernel.name) if is_generated else None

@@ -153,7 +153,7 @@ def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:
     without first calls."""
     alike = [profile for profile in profiles if profile.rank == profiles[0].rank]
     alike = [profile for profile in alike if _once(profile) < FIRST_CALLS] or alike
-    alike.sort(key=lambda each: _timeline(each).span_us / (each.steps or 1))
+    alike.sort(key=lambda trace: _timeline(trace).span_us / (trace.steps or 1))
     return alike[(len(alike) - 1) // 2] if alike else None
 
 

@@ -218,11 +218,11 @@ def roofline_page(
         estimated=len(compared),
         notes=notes,
         unfinished=unfinished(session, run_id),
-        graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
+        graphs=[graph_name(known) for known in sorted(graphs, key=lambda known: known.position)],
         graph=graph,
         profile=None if shown is None else shown.label,
         profile_steps=None if shown is None else shown.steps,
-        profile_labels=[each.label for each in profiles if each.facts.breakdown is not None],
+        profile_labels=[table.label for table in profiles if table.facts.breakdown is not None],
         bound=bound,
         source=source,
         sources=list(sources),
@@ -333,7 +333,7 @@ def _of_trace(
         if kernel.position not in recorded:
             continue
         calls, time_us = kernel.calls / shown.by, kernel.total_us / shown.by
-        moved, done = (None if each is None else each * calls for each in recorded[kernel.position])
+        moved, done = (None if part is None else part * calls for part in recorded[kernel.position])
         row = KernelWork(
             graph="",
             name=kernel.name,

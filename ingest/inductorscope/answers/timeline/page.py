@@ -109,7 +109,7 @@ def timeline_page(session: Session, run_id: str, asked: WindowAsked) -> Timeline
     with_timeline = [profile for profile in profiles if profile.id in facts]
     if asked.profile or with_timeline:
         shown = shown_profile(run_id, profiles, asked.profile)
-        chosen = next((each for each in with_timeline if shown and each.id == shown.id), None)
+        chosen = next((row for row in with_timeline if shown and row.id == shown.id), None)
         if chosen is None and not asked.profile:
             chosen = with_timeline[0]
     else:

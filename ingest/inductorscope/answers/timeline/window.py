@@ -150,7 +150,7 @@ def events_of(laid: Laid, bars: Bars, names: dict[int, str]) -> list[Event]:
     """Converts bars of single events to events."""
     columns = (bars.event, bars.name, bars.category, bars.row, bars.ts, bars.us)
     events = []
-    for number, name, category, row, ts, us in zip(*(one.tolist() for one in columns), strict=True):
+    for number, name, category, row, ts, us in zip(*(own.tolist() for own in columns), strict=True):
         track = laid.track_of(row)
         events.append(
             Event(
@@ -190,7 +190,7 @@ def sums(session: Session, laid: Laid, start: float, end: float) -> list[Categor
             CategorySum(
                 kind == STREAM, laid.facts.categories[category], int(events), us, share(us, whole)
             )
-            for category, (events, us) in sorted(total.items(), key=lambda each: -each[1][1])
+            for category, (events, us) in sorted(total.items(), key=lambda pair: -pair[1][1])
             if events
         ]
     return listed

@@ -160,7 +160,7 @@ def _kernel(case: KernelCase) -> str:
         first = case.results[0]
         lines.append(f"    return {{{first!r}: {first}}}")
     else:
-        pairs = ", ".join(f"{each.name!r}: {each.name}" for each in case.operands if each.written)
+        pairs = ", ".join(f"{arg.name!r}: {arg.name}" for arg in case.operands if arg.written)
         lines.append(f"    return {{{pairs}}}")
     return "\n".join(lines)
 

@@ -130,7 +130,7 @@ def _guarded(note: Callable[[], None]) -> None:
 
 def _nest(functions: Untyped, sizes: Untyped, tiling: Untyped) -> LoopFacts:
     factors, loops, *more = tiling
-    group, reduction = max(sizes, key=lambda each: len(each[1]))
+    group, reduction = max(sizes, key=lambda pair: len(pair[1]))
     ranges = [str(size) for size in (*group, *reduction)]
     nodes = [str(getattr(body, "original_fn", body).args[0].get_name()) for body in functions]
     nest = LoopFacts(

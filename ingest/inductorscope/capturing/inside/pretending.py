@@ -106,7 +106,7 @@ def _attention(
     """Uses the attention kernel that torch chooses on a GPU with cuDNN 9.15.1 or later."""
     size, half = query.shape[-1], query.element_size() == 2
     alike = size == key.shape[-1] == value.shape[-1]
-    backward = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
+    backward = torch.is_grad_enabled() and any(part.requires_grad for part in (query, key, value))
     last = (dropout_p, is_causal)
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         zero = torch.zeros((), dtype=query.dtype, device=query.device)

@@ -79,7 +79,7 @@ def profiled_steps(events: Iterable[Untyped]) -> list[ProfiledStep]:
     """Returns the steps of a profile, each with the events that began in it."""
     events = list(events)
     ranges = [
-        each.time_range for each in events if each.name.startswith(STEP) and _device(each) == "cpu"
+        step.time_range for step in events if step.name.startswith(STEP) and _device(step) == "cpu"
     ]
     return [
         ProfiledStep(

@@ -51,7 +51,7 @@ def turns(
                 again = once(arm)
                 patience -= bool(again.disturbed)
                 # Choose by the load of other programs: choosing by times would bias the result.
-                found = min(found, again, key=lambda each: each.others)
+                found = min(found, again, key=lambda look: look.others)
             done.append(found)
             keep(done)
         order.reverse()

@@ -49,7 +49,7 @@ def seen(room: Room) -> list[Path]:
     paths = sorted({Path(folder).absolute() for folder in (*_SYSTEM, *etc, *python, *room.shown)})
     kept: list[Path] = []
     for path in paths:
-        if path.exists() and not any(path.is_relative_to(each) for each in kept if each.is_dir()):
+        if path.exists() and not any(path.is_relative_to(held) for held in kept if held.is_dir()):
             kept.append(path)
     return kept
 

@@ -37,7 +37,7 @@ def gather(out: Path, spec: CaptureSpec, label: str) -> Gathered:
     """Returns the facts of all processes; moves their files to where a reader expects them."""
     folders = sorted((out / "processes").glob("*/"))
     known = [(facts, folder) for folder in folders if (facts := read_facts(folder)) is not None]
-    known.sort(key=lambda each: _place(each[0]))
+    known.sort(key=lambda pair: _place(pair[0]))
     if not known:
         facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
         facts.missing.append(NO_STEPS)

@@ -52,10 +52,10 @@ class Sampler:
         if self._samples < FEWEST:
             return []
         shares = [
-            LineShare(*place, sum(own.values()) / self._total, max(own, key=lambda each: own[each]))
+            LineShare(*place, sum(own.values()) / self._total, max(own, key=lambda part: own[part]))
             for place, own in self._seconds.items()
         ]
-        return sorted(shares, key=lambda each: -each.share)[:MOST_LINES]
+        return sorted(shares, key=lambda share: -share.share)[:MOST_LINES]
 
     def _sample(self, thread: int, wanted: Callable[[], bool]) -> None:
         before = time.perf_counter()

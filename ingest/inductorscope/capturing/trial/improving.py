@@ -77,7 +77,7 @@ class Search:
         self.trier.time_process()
         # What an earlier search has timed comes last.
         untried = sorted(
-            candidates, key=lambda each: bool((old := self._looked_at(each[1])) and old.judged)
+            candidates, key=lambda change: bool((old := self._looked_at(change[1])) and old.judged)
         )
         left_behind: list[Trial] = []
         while untried and found.gain == 1.0 and not self._over:

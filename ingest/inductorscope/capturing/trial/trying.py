@@ -137,8 +137,8 @@ class Trier:
 
         def answered(done: Sequence[Once]) -> bool:
             return all(
-                each and (each.answer != "cannot tell" or (enough is not None and enough(each)))
-                for each in (trial.judged for trial in trials)
+                found and (found.answer != "cannot tell" or (enough is not None and enough(found)))
+                for found in (trial.judged for trial in trials)
             )
 
         once = partial(self.runner.once, seconds=SECONDS, only_timed=True)

@@ -25,7 +25,7 @@ def next_joining(memory: Memory, value: FxValue) -> FxValue | None:
     """The next concatenation that takes the value."""
     joining = _all_joining(memory, value)
     waiting = [part for part in joining if part.name not in memory.used]
-    return min(waiting or joining, key=lambda each: each.order, default=None)
+    return min(waiting or joining, key=lambda store: store.order, default=None)
 
 
 def _all_joining(memory: Memory, value: FxValue) -> list[FxValue]:

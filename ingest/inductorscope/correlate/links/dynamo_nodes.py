@@ -204,7 +204,7 @@ def _runs(nodes: Iterable[FxTextNode]) -> dict[_Place, list[_Run]]:
 
 def _narrowed(candidates: _Run, node: FxTextNode) -> list[tuple[FxTextNode, Confidence]]:
     wanted = _plain(node.op)
-    same = [each for each in candidates if _plain(each.op) == wanted and wanted not in _ANYWHERE]
+    same = [fx for fx in candidates if _plain(fx.op) == wanted and wanted not in _ANYWHERE]
     likely = same or candidates
     if len(likely) == 1:
         return [(likely[0], Confidence.inferred)]

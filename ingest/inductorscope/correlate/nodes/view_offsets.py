@@ -82,7 +82,7 @@ def _place_of(
     sizes, before = _sizes(value), _sizes(source)
     if value.op in _IN_ORDER and sizes is not None and before is not None:
         return _Place(base.offset, _dense(sizes) if base.strides == _dense(before) else None)
-    order = [whole_number(each) for each in split_top("".join(value.arguments[1:2]).strip("[]"))]
+    order = [whole_number(axis) for axis in split_top("".join(value.arguments[1:2]).strip("[]"))]
     if value.op != "permute" or base.strides is None or len(order) != len(base.strides):
         return _Place(base.offset, None)
     turned = tuple(base.strides[d] for d in order if d is not None and d < len(order))

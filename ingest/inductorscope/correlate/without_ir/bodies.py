@@ -45,12 +45,12 @@ class Bodies:
         body = IrLoopBody(0, 0)
         block = body.blocks["body"] = IrBlock("body", 0, 0)
         self.picked = {}
-        for each in order:
-            if each in self.site.cuts:
-                buffer = self.site.cuts[each]
-                block.ops.append(IrOp(each, "load", [f"'{buffer}'"], 0, "body"))
+        for call in order:
+            if call in self.site.cuts:
+                buffer = self.site.cuts[call]
+                block.ops.append(IrOp(call, "load", [f"'{buffer}'"], 0, "body"))
                 continue
-            self._emit(self.block.ops[each], body, block)
+            self._emit(self.block.ops[call], body, block)
         index = self._index(store.index, store.picks, "store", body, block)
         value = store.value
         if store.part:

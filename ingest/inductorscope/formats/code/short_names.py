@@ -85,4 +85,4 @@ def _operations(joined: str) -> list[str]:
     computing = [name for name in found if name.removesuffix(BACKWARD) not in VIEWS]
     # The backward of an operation also contains nodes of its forward.
     alone = [name for name in computing or found if f"{name}{BACKWARD}" not in found]
-    return sorted(dict.fromkeys(alone), key=lambda each: each.removesuffix(BACKWARD) in MINOR)
+    return sorted(dict.fromkeys(alone), key=lambda name: name.removesuffix(BACKWARD) in MINOR)

@@ -71,6 +71,6 @@ def calls_as_run(code: OutputCode) -> list[CodeCall]:
         if isinstance(step, CodeCall):
             made.append(step)
             continue
-        inside = sorted(steps.get(step, ()), key=lambda each: each[0])
-        waiting += [each for _, each in reversed(inside)]
+        inside = sorted(steps.get(step, ()), key=lambda pair: pair[0])
+        waiting += [part for _, part in reversed(inside)]
     return made

@@ -88,7 +88,7 @@ def _laid_out(functions: list[_Function], places: Places) -> Assembly:
     for function in functions:
         if not function.name.endswith(".cold"):  # errors only
             function.loops = _loops(function)
-    functions.sort(key=lambda each: -max((loop.depth for loop in each.loops), default=0))
+    functions.sort(key=lambda own: -max((loop.depth for loop in own.loops), default=0))
     for function in functions:
         heads = {loop.first: loop for loop in function.loops}
         position: list[int] = []

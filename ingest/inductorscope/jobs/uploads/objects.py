@@ -116,10 +116,10 @@ class UploadObjects(Uploads):
     def _pieces(self, prefix: str) -> dict[int, list[tuple[str, int]]]:
         """Returns path and size of the pieces of each file."""
         found: dict[int, list[tuple[str, int]]] = defaultdict(list)
-        for each in self._list(prefix):
-            *_, index, offset = str(each["path"]).split("/")
+        for piece in self._list(prefix):
+            *_, index, offset = str(piece["path"]).split("/")
             if offset != MARK:
-                found[int(index)].append((each["path"], each["size"]))
+                found[int(index)].append((piece["path"], piece["size"]))
         return found
 
     def _list(self, prefix: str) -> list[Any]:

@@ -170,8 +170,8 @@ def _around(
 ) -> Iterator[tuple[str, tuple[Cause, Times]]]:
     """Yields the time that a step spends outside of the known kernels, by part."""
     sides = [
-        [_outside(each, sum(work[side][number] for work in known))
-         for number, each in enumerate(process for process in done if process.arm == arm.label)]
+        [_outside(ended, sum(work[side][number] for work in known))
+         for number, ended in enumerate(process for process in done if process.arm == arm.label)]
         for side, arm in enumerate((pair.a, pair.b))
     ]  # fmt: skip
     for name in dict.fromkeys(name for side in sides for own in side for name in own):
@@ -239,11 +239,11 @@ def _with_swaps(
 def _flips(pair: Pair, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
     """Returns A with each setting of B alone."""
     flips = []
-    for one in settings[:MOST_SETTINGS]:
+    for flip in settings[:MOST_SETTINGS]:
         try:
-            flips.append((replace(one.given(pair.a), label=f"A with {one.name} of B"), one))
+            flips.append((replace(flip.given(pair.a), label=f"A with {flip.name} of B"), flip))
         except SpecError as error:
-            pair.notes.append(f"A cannot have {one.name} of B alone: {error}")
+            pair.notes.append(f"A cannot have {flip.name} of B alone: {error}")
     return flips
 
 
@@ -257,7 +257,7 @@ def _flipped(
                 share_of((a, b), (a, times(done, arm.label))) if differ else None)
         for arm, flip in flips
     ]  # fmt: skip
-    return sorted(shown, key=lambda one: -abs(one.judged.shift))
+    return sorted(shown, key=lambda row: -abs(row.judged.shift))
 
 
 def _kernels(calls: Iterable[KernelCalls]) -> list[Kernel]:

@@ -161,7 +161,7 @@ def groups_of(rows: Sequence[GroupRow]) -> dict[str, Group]:
             new = Group(near.rows + new.rows, near.a | new.a, near.b | new.b)
         groups.append(new)
     named: dict[str, Group] = {}
-    for group in sorted(groups, key=lambda one: not one.a):
+    for group in sorted(groups, key=lambda joined: not joined.a):
         name = min(group.a or group.b)
         # A new kernel of B may have the name of a different kernel of A.
         named[f"{name} of B" if name in named else name] = group
@@ -187,13 +187,13 @@ def _add_cases(session: Session, pair: Pair, group: Group, runs: tuple[str, str]
         return
     try:
         cases = [
-            [(case_of(session, run, one.graph, one.kernel, one.handle), one.calls) for one in side]
+            [(case_of(session, run, ran.graph, ran.kernel, ran.handle), ran.calls) for ran in side]
             for run, side in zip(runs, sides, strict=True)
         ]
     except (NoCase, NotHere) as error:
         group.why_not_alone = group.why_not_swapped = str(error)
         return
-    texts = [[(case_text(one.case, one.origin), calls) for one, calls in side] for side in cases]
+    texts = [[(case_text(case.case, case.origin), calls) for case, calls in side] for side in cases]
     group.cases = Cases(pair.a.spec.device, *texts)
     if len(cases[0]) == len(cases[1]) == 1:
         try:

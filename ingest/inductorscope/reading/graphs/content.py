@@ -218,7 +218,7 @@ class _Reading:
             takers = {node.name for node in nodes if ".higher_order." in node.target}
             calls = [call for call in (self.code or OutputCode()).calls if call.inside]
             listed = [provenance.kernel_to_post.get((call.kernel, call.handle)) for call in calls]
-            if mixed := sum(not takers.isdisjoint(each or ()) for each in listed):
+            if mixed := sum(not takers.isdisjoint(names or ()) for names in listed):
                 links.notes.append(
                     f"Of {plural(mixed, 'call')} in subgraphs, Inductor's record also lists nodes "
                     "of the caller, which they do not compute; these are left out here."

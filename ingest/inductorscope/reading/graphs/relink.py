@@ -142,7 +142,7 @@ def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> l
         some = [texts[graph][role] for role in sorted(worth_reading(texts[graph]))]
         key: object = graph if record else tuple((text.role, text.digest) for text in some)
         found.setdefault(key, _Alike([], some, record)).graphs.append(graph)
-    return sorted(found.values(), key=lambda each: -each.size)
+    return sorted(found.values(), key=lambda group: -group.size)
 
 
 def _records(session: Session, run: str) -> dict[str, dict[str, object]]:

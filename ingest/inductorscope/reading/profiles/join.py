@@ -56,7 +56,7 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
 
 def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
     """Adds to the compiled profile how it differs from the eager one, per step."""
-    eager = next((one for one in profiles if one.label == EAGER and one.kept is not None), None)
+    eager = next((row for row in profiles if row.label == EAGER and row.kept is not None), None)
     if eager is None or compiled.kept is None:
         return
     steps = compiled.steps or compiled.facts.steps_used or 1

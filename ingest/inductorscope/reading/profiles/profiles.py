@@ -148,12 +148,12 @@ def _paired(files: list[File], facts: CaptureFacts | None) -> list[ProfileRead]:
     for file in files:
         if file.role == KEY_AVERAGES:
             label = _label(file, facts)
-            free = [one for one in shared.get(label, []) if one.table_file is None]
+            free = [own for own in shared.get(label, []) if own.table_file is None]
             beside = [
-                one
-                for one in free
-                if one.trace_file is not None
-                and one.trace_file.absolute.parent == file.absolute.parent
+                own
+                for own in free
+                if own.trace_file is not None
+                and own.trace_file.absolute.parent == file.absolute.parent
             ]
             profile = next(iter(beside or free), None) or add(file, label)
             profile.table_file = file
@@ -176,7 +176,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if trace is not None:
         facts.events, facts.joined_us = trace.events, trace.joined_us()
         facts.device = trace.device
-        facts.shapes = [(at, each.shape) for at, each in enumerate(trace.kernels) if each.shape]
+        facts.shapes = [(at, ran.shape) for at, ran in enumerate(trace.kernels) if ran.shape]
     if profile.kept is not None and trace is not None:
         facts.breakdown = profile.kept.figures()
         if (rank := rank_of_profile(profile)) is not None and profile.kept.collectives.calls:

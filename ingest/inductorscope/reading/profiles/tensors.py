@@ -40,11 +40,11 @@ def read_saved(files: Sequence[File], notes: Notes) -> list[ArtifactDraft]:
     if importlib.util.find_spec("torch") is None:
         notes.add(first, "saved tensors are not read, since torch is not installed here")
         return []
-    fit = [each for each in saved if each[0].size <= MOST_BYTES][:MOST_FILES]
+    fit = [pair for pair in saved if pair[0].size <= MOST_BYTES][:MOST_FILES]
     if len(fit) < len(saved):
         notes.add(first, f"{len(saved) - len(fit):,} saved tensors are too large, or too many")
     # Files do not record the order of launches: sort kernels by name, their numbers as numbers.
-    fit.sort(key=lambda each: (_natural(each[1][1]), each[1][0] != "before_launch", each[1][2]))
+    fit.sort(key=lambda pair: (_natural(pair[1][1]), pair[1][0] != "before_launch", pair[1][2]))
     plain = _printed([[str(file.absolute), *value] for file, value in fit], first, notes)
     if not plain:
         return []

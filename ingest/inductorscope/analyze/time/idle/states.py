@@ -131,7 +131,7 @@ def _layers(events: TraceEvents, lane: int, blocks: Truths) -> Iterator[Cover]:
     columns, names = events.columns, events.columns.names
     yield overhead_cover(events)
     loads = np.array([name.startswith(DATA_LOADER) for name in names])
-    yield joined(*(covered_by(each, lane, loads) for each in (columns.ops, columns.annotations)))
+    yield joined(*(covered_by(part, lane, loads) for part in (columns.ops, columns.annotations)))
     own = blocks & (columns.calls.lane == lane)
     yield cover(columns.calls.ts[own], columns.calls.us[own])
     for wanted in (GUARDS, PROLOGUE):

@@ -44,9 +44,9 @@ def window_of(events: TraceEvents) -> Window:
         if end - marks[1] > AHEAD * step:
             return Window(start, end, asynchronous=True)
         return Window(min(marks[0], start), max(marks[1], end))
-    hosts = [each for each in (columns.ops, columns.calls, columns.annotations) if len(each)]
-    first = min([start, *(float(each.ts.min()) for each in hosts)])
-    last = max([end, *(float(each.end.max()) for each in hosts)])
+    hosts = [spans for spans in (columns.ops, columns.calls, columns.annotations) if len(spans)]
+    first = min([start, *(float(spans.ts.min()) for spans in hosts)])
+    last = max([end, *(float(spans.end.max()) for spans in hosts)])
     if _starts_up(events, start - first):
         return Window(start, last, start_up_us=start - first)
     return Window(first, last)

@@ -57,7 +57,7 @@ def in_float32(evidence: Evidence) -> Cause | None:
     peak = page.peaks.matmul.get("bfloat16") if page is not None and page.peaks else None
     if page is None or not peak or not step or not evidence.on_device:
         return None
-    ids = {(each.graph, each.name): each for each in evidence.kernels if each.group == ATTENTION}
+    ids = {(ran.graph, ran.name): ran for ran in evidence.kernels if ran.group == ATTENTION}
     rows = [row for row in page.kernels if row.dtype == "float32" and (row.graph, row.name) in ids]
     us = sum(row.time_us or 0.0 for row in rows)
     done = sum(row.products or 0.0 for row in rows)

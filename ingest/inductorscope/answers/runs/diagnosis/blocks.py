@@ -136,7 +136,7 @@ def one_by_one(evidence: Evidence) -> Cause | None:
     place, called = max(callers.items(), key=lambda item: len(item[1]), default=(("", 0), {}))
     ids = {compile_.id for compile_ in called.values()}
     graphs = {row.slug for row in evidence.graphs if (row.compile_id or "").strip("[]") in ids}
-    fused = (each for each in evidence.kernels if each.category in FUSED and each.graph in graphs)
+    fused = (ran for ran in evidence.kernels if ran.category in FUSED and ran.graph in graphs)
     us = sum(kernel.us for kernel in fused)
     if len(called) < FEWEST_FUNCTIONS or us < MOSTLY * step:
         return None

@@ -86,7 +86,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def ranked(found: list[Cause | Cleared]) -> Diagnosis:
     causes = _once(sorted((finding for finding in found if isinstance(finding, Cause)), key=rank))
     cleared = [finding for finding in found if isinstance(finding, Cleared)]
-    cleared.sort(key=lambda each: not each.judged)
+    cleared.sort(key=lambda check: not check.judged)
     return Diagnosis(causes[:MOST], causes[MOST:], cleared)
 
 

@@ -74,7 +74,7 @@ def exposed(evidence: Evidence) -> Cause | None:
     alone = {part.name: part.us / shown.by for part in line.parts if not part.idle}
     if any(copied_for(evidence, wait) for wait in line.waits[:1]):
         alone.pop(COPYING)  # the cause on what the host computes counts it
-    name = max(_ALONE, key=lambda each: alone.get(each, 0.0))
+    name = max(_ALONE, key=lambda part: alone.get(part, 0.0))
     us = alone.get(name, 0.0)
     late = _late(evidence) if name == TALKING else None
     waited = min(us, late.us) if late is not None else 0.0

@@ -214,11 +214,11 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         if step.compile.recompile and step.compile.outcome != "failed"
     ]
     if not again:
-        others = any(each.recompile and each.outcome != "failed" for each in story.compiles)
+        others = any(other.recompile and other.outcome != "failed" for other in story.compiles)
         text = "No function is compiled again." if others else "No recompiles."
         return Cleared(text) if _complete(story) else None
     log, us, whole, note = _slowest_process(story, again)
-    first = min((each for each in own if each.log == log), key=lambda each: not each.changes)
+    first = min((row for row in own if row.log == log), key=lambda row: not row.changes)
     changes = [change for change in first.changes if change.kind != "wrapper"]
     number = sum(history.log == log for history in again)
     fix, wins = remedies(evidence.story, first, changes)
@@ -298,7 +298,7 @@ def resets(evidence: Evidence) -> Cause | None:
     again = [compile_ for compile_ in story.compiles if compile_.occurrence]
     anew = evidence.step_us is None and not again  # each step compiles, so none was timed
     if anew:
-        names = [(one.file, one.first_line, one.function) for one in story.compiles]
+        names = [(done.file, done.first_line, done.function) for done in story.compiles]
         later = [at for at, name in enumerate(names) if names.index(name) < at]
         again = [story.compiles[at] for at in later if not story.compiles[at].recompile]
     if len(again) < FEWEST_RESETS:
@@ -326,7 +326,7 @@ def no_code(evidence: Evidence) -> Cause | None:
     story = evidence.story.story
     if story is None or evidence.script is None:
         return None
-    traced = [each for each in story.compiles if each.ops and each.outcome != "failed"]
+    traced = [done for done in story.compiles if done.ops and done.outcome != "failed"]
     if not traced or any(compile_.outcome != "no code" for compile_ in traced):
         return None
     return Cause(

@@ -114,7 +114,7 @@ def with_trial(cause: Cause, trials: Sequence[Trial]) -> Cause:
     nothing comes last."""
     same = (trial for trial in trials if trial.change == cause.change)
     # A search may have no time for all changes.
-    trial = next((each for each in same if each.judged or each.answer != "cannot tell"), None)
+    trial = next((past for past in same if past.judged or past.answer != "cannot tell"), None)
     if trial is None or cause.change is None:
         return cause
     tried = replace(cause, tried=words.outcome(trial))

@@ -158,7 +158,7 @@ class Evidence(msgspec.Struct):
             for row in self.costs
             if row.path and row.line
         ]
-        spent.sort(key=lambda each: -each[0])
+        spent.sort(key=lambda place: -place[0])
         own = [place for place in spent if not is_library(place[1].path or "")]
         if own and own[0][0] > OWN * spent[0][0]:
             spent = own
@@ -236,7 +236,7 @@ class Evidence(msgspec.Struct):
             return []
         source = self.story.sources.get(path)
         around = self.story.code_around(path, line, code)
-        text = next((each.text.strip() for each in around if each.marked), code or "")
+        text = next((near.text.strip() for near in around if near.marked), code or "")
         href = "" if source is None else urls.file(self.id, source[0], line=line)
         return [CauseLine(path, line, text, None, href)]
 

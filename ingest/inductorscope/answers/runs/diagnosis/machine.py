@@ -38,7 +38,7 @@ def anomaly_mode(evidence: Evidence) -> Cause | None:
 def denormal(evidence: Evidence) -> Cause | None:
     """A processor computes with numbers that are almost zero."""
     shares = evidence.steps.denormal
-    name = max(shares, key=lambda each: shares[each], default="")
+    name = max(shares, key=lambda share: shares[share], default="")
     if evidence.on_device or shares.get(name, 0.0) < DENORMAL:
         return None
     return Cause(

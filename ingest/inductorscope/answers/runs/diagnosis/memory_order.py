@@ -42,7 +42,7 @@ def orders(code: str) -> dict[str, Order]:
         sizes, strides = (tuple(map(int, text.split(", "))) for text in texts)
         large = min(sizes) > 1 and math.prod(sizes) >= LARGE and min(strides) > 0
         if large and len(sizes) == len(strides):
-            order = sorted(range(len(sizes)), key=lambda each: -strides[each])
+            order = sorted(range(len(sizes)), key=lambda axis: -strides[axis])
             found[name] = Order(sizes, tuple(order))
     return found
 
@@ -81,7 +81,7 @@ def memory_order(evidence: Evidence) -> Cause | None:
             node.inputs[0] for node in nodes if node.inputs and operation(node.target) in _PICKS
         }
         odd |= {inputs[name] for name in picked if name in inputs and picked_apart(inputs[name])}
-        names = {name for name, each in inputs.items() if each in odd}
+        names = {name for name, given in inputs.items() if given in odd}
         readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
             continue  # products take either

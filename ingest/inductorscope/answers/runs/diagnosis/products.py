@@ -150,10 +150,10 @@ def bracketing(evidence: Evidence) -> Cause | None:
     step, found = evidence.step_us or 0.0, list[tuple[float, float, Chain, str]]()
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
     for graph in evidence.graphs:
-        for each in chains(evidence.nodes()[graph.slug]):
-            places = {(node.stack_file, node.stack_line) for node in (each.first, each.second)}
+        for triple in chains(evidence.nodes()[graph.slug]):
+            places = {(node.stack_file, node.stack_line) for node in (triple.first, triple.second)}
             us = sum(spent.get(place, 0.0) for place in places)
-            found.append((us * (1 - 1 / each.times), us, each, graph.slug))
+            found.append((us * (1 - 1 / triple.times), us, triple, graph.slug))
     wins, us, chain, slug = max(found, key=itemgetter(0)) if found else (0.0, 0.0, None, "")
     if chain is None or not wins > STANDS_OUT * step > 0:
         return None

@@ -25,8 +25,8 @@ def remedies(
     free = [change.source for change in changes if change.advice and change.kind in counted][:MOST]
     alone = {source: len(compiles) - len(needed(compiles, [source])) for source in free}
     keys = any(change.kind == "keys" for change in changes)  # then the length follows from them
-    advised = [each for each in changes if each.advice and not (keys and each.kind == "length")]
-    advised = sorted(advised, key=lambda each: -alone.get(each.source, 0))[:MOST]
+    advised = [own for own in changes if own.advice and not (keys and own.kind == "length")]
+    advised = sorted(advised, key=lambda own: -alone.get(own.source, 0))[:MOST]
     text = [
         change.advice
         if len(advised) == 1

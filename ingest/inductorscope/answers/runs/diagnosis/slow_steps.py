@@ -36,7 +36,7 @@ def done_again(evidence: Evidence) -> Cause | None:
     """Steps do again what a program needs to do once, or seldom."""
     lines, step = evidence.script.lines if evidence.script else [], evidence.step_us
     shares = {kind: sum(line.share for line in lines if line.again == kind) for kind in _AGAIN}
-    kind = max(shares, key=lambda each: shares[each])
+    kind = max(shares, key=lambda part: shares[part])
     if not step or shares[kind] < AGAIN_STANDS_OUT or slow_steps(evidence):
         return None
     what, fix = _AGAIN[kind]

@@ -178,7 +178,7 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
     table = device_peaks(page.device)
     tf32 = page.peaks.matmul.get("tf32") or (table.matmul.get("tf32") if table else None)
     float32 = page.peaks.matmul.get("float32")
-    ids = {(each.graph, each.name): each for each in evidence.kernels if each.group == GEMM}
+    ids = {(ran.graph, ran.name): ran for ran in evidence.kernels if ran.group == GEMM}
     rows = [
         row
         for row in page.kernels
@@ -212,7 +212,7 @@ def float64(evidence: Evidence) -> Cause | None:
     if not step:
         return None
     own = in_float64(evidence)
-    kernels = {each.id: each.us for each in evidence.kernels if (each.graph, each.name) in own}
+    kernels = {ran.id: ran.us for ran in evidence.kernels if (ran.graph, ran.name) in own}
     us = sum(kernels.values())
     if us < MOSTLY_FLOAT64 * step:
         return None
@@ -250,7 +250,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     # No setting of torch makes a library's attention faster: it depends on the call's arguments.
     # Nor its convolutions in backward, for which Inductor has no kernel.
     groups = {(kernel.graph, kernel.name): kernel.group for kernel in evidence.kernels}
-    usual = {(each.graph, each.name): each.us / (each.mean_us or 1.0) for each in evidence.kernels}
+    usual = {(ran.graph, ran.name): ran.us / (ran.mean_us or 1.0) for ran in evidence.kernels}
     tunes = bool(autotune(evidence))
     judged = [
         row
@@ -289,9 +289,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
                 "how fast it could be is unknown.", judged=False,
             )  # fmt: skip
         return Cleared(f"At the machine's limits no kernel would win {least} of a step.")
-    own = {
-        each.id for each in evidence.kernels if (each.graph, each.name) == (worst.graph, worst.name)
-    }
+    own = {ran.id for ran in evidence.kernels if (ran.graph, ran.name) == (worst.graph, worst.name)}
     us = (worst.time_us or 0.0) * usual.get((worst.graph, worst.name), 1.0)
     rest = (worst.time_us or 0.0) - us
     slow = f" Its slow runs add {microseconds(rest)}." if rest >= STANDS_OUT * step else ""
@@ -445,7 +443,7 @@ _APART = {
 def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     """Operators for which Inductor generates no code."""
     step = evidence.step_us
-    own = [each for each in evidence.kernels if each.group == OTHER and each.category == EXTERN]
+    own = [ran for ran in evidence.kernels if ran.group == OTHER and ran.category == EXTERN]
     if not step or not evidence.kernels:
         return None
     us = sum(kernel.us for kernel in own)

@@ -48,10 +48,10 @@ def unchanging(evidence: Evidence) -> Cause | None:
         apart = {mask.name for _, mask in masked(nodes, arguments)}  # a cause of its own
         found = [node for node in depending_on(nodes, arguments, same) if node.name not in apart]
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
-    us = sum(each for each, _, _ in spent)
+    us = sum(took for took, _, _ in spent)
     if us < STANDS_OUT * step:
         return None
-    spent.sort(key=lambda each: -each[0])
+    spent.sort(key=lambda row: -row[0])
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
     inputs = ", ".join(f"`{name[2:-1]}`" for name in same)

@@ -161,7 +161,7 @@ def no_backward(evidence: Evidence) -> Cause | None:
 def padding(evidence: Evidence) -> Cause | None:
     """Every row of an argument is padded."""
     shares = evidence.steps.padding
-    name = max(shares, key=lambda each: shares[each], default="")
+    name = max(shares, key=lambda part: shares[part], default="")
     if shares.get(name, 0.0) < PADDED:
         return None
     return Cause(

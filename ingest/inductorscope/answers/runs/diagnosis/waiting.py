@@ -230,7 +230,7 @@ def optimizer(evidence: Evidence) -> Cause | None:
     line, step, device = evidence.timeline, evidence.step_us, evidence.on_device
     if line is None or not step or not line.optimizers:
         return None
-    own = max(line.optimizers, key=lambda each: each.us)
+    own = max(line.optimizers, key=lambda ran: ran.us)
     idle, launches = _idle(evidence), own.launches / own.count
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
@@ -334,7 +334,7 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     names = ", ".join(dict.fromkeys(f"`{other.inside or other.name}`" for other in waits[1:3]))
     why = f"This is {percent(us / idle.us)} of the time that the device waits."
     why += f" Others are in {names}." if names else ""
-    freed = next((each for each in waits if "Free" in each.name), wait)  # why memory is allocated
+    freed = next((gap for gap in waits if "Free" in gap.name), wait)  # why memory is allocated
     copies = copied_for(evidence, wait)
     if copies:
         why += f" Copying between host and device takes {microseconds(copies)} more."

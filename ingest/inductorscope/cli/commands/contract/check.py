@@ -74,16 +74,16 @@ def check(
             fail(f"{lock} has no program {program.model}.", USAGE)
         wanted = [programs[program.model]]
     bases = [
-        baseline_of(settings, one, baseline, token) if baseline else (one, "") for one in wanted
+        baseline_of(settings, own, baseline, token) if baseline else (own, "") for own in wanted
     ]
     if not run:
         client = Client(server, token) if server else None
         with Progress(quiet=as_json) as progress:
             made = [
                 compile_program(
-                    settings, one.model, one.options, progress, python, tag or (), client
+                    settings, own.model, own.options, progress, python, tag or (), client
                 )
-                for one in wanted
+                for own in wanted
             ]
     results = [compare(base, now) for (base, _), (now, _) in zip(bases, made, strict=True)]
     failed = [

@@ -58,7 +58,7 @@ def lock(
     from inductorscope.contract.lock import write_lock
     from inductorscope.units import plural
 
-    known = {one.model: one for one in lock_in(output).program} if output.exists() else {}
+    known = {own.model: own for own in lock_in(output).program} if output.exists() else {}
     options = {
         "device": "cuda:0" if pretend else device, "pretend": pretend,
         "dtype": dtype and dtype.value, "train": train, "dynamic": dynamic,

@@ -100,13 +100,13 @@ def _resume(
 def _first_failing(
     caught: Sequence[Caught], tester: Tester, level: str, search: Search, report: Reporter
 ) -> tuple[GraphModule, list[Any], Failure] | None:
-    for number, each in enumerate(caught):
+    for number, caught_graph in enumerate(caught):
         report.progress("Testing graphs", number, len(caught), "graphs")
-        failure = tester.failure(each.graph, each.inputs, level)
-        search.tested(each.label, each.graph, failure)
+        failure = tester.failure(caught_graph.graph, caught_graph.inputs, level)
+        search.tested(caught_graph.label, caught_graph.graph, failure)
         if failure is not None:
-            search.begin(each, failure)
-            return each.graph, each.inputs, failure
+            search.begin(caught_graph, failure)
+            return caught_graph.graph, caught_graph.inputs, failure
     return None
 
 

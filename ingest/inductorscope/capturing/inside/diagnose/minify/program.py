@@ -77,7 +77,7 @@ def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
     makers = [input_text(value, n, embed=wanted.embed) for n, value in enumerate(wanted.inputs)]
     body = wanted.text + "".join(makers)
     used: list[Callable[..., Any]] = [parts.results]
-    used += [each for each in (parts.drawn, parts.stored) if f"{each.__name__}(" in body]
+    used += [helper for helper in (parts.drawn, parts.stored) if f"{helper.__name__}(" in body]
     used += [parts.laid_out] if len(used) > 1 else []
     used += [parts.exact_results, parts.difference] if wanted.level == ACCURACY else []
     pieces = [_head(wanted.about), *_setting(spec), wanted.text, _inputs(makers)]

@@ -58,13 +58,13 @@ class GraphNumbers:
         compiled = self._compiled(run)
         by_name: dict[str, NodeNumbers] = {}
         nodes = len(run.module.graph.nodes)
-        for number, each in enumerate(compare_along(run.module, run.inputs, compiled)):
-            node = each.node if isinstance(each, Compared) else each[0]
+        for number, found in enumerate(compare_along(run.module, run.inputs, compiled)):
+            node = found.node if isinstance(found, Compared) else found[0]
             row = by_name[node.name] = self._row(node, run)
-            if isinstance(each, Compared):
-                self._measured(row, each, run, by_name)
-            elif each[1]:
-                row.status, row.reason = "random" if is_random(node) else "unknown", each[1]
+            if isinstance(found, Compared):
+                self._measured(row, found, run, by_name)
+            elif found[1]:
+                row.status, row.reason = "random" if is_random(node) else "unknown", found[1]
             if computes(node) or row.measured is not None:
                 self.rows.append(row)
             report.progress(f"Comparing {self.name}", number, nodes, "nodes")

@@ -196,7 +196,7 @@ class _Along:
         if not _alike(values[0], compiled):
             return node, "Its buffer has another shape or dtype than the node"
         between = between_known(node, self.known)
-        terms = max(self._terms.get(each, 1) for each in between)
+        terms = max(self._terms.get(passed, 1) for passed in between)
         return Compared(node, compiled, values[0], values[1], values[2:], own, between, terms)
 
     def continue_from(self, node: torch.fx.Node) -> None:
@@ -246,7 +246,7 @@ def operation(node: torch.fx.Node) -> torch.fx.Node:
     if not isinstance(wrapped, torch.fx.Node) or node.graph.owning_module is None:
         return node
     inner = attribute(node.graph.owning_module, wrapped).graph
-    return next((each for each in inner.nodes if each.op == "call_function"), node)
+    return next((made for made in inner.nodes if made.op == "call_function"), node)
 
 
 def is_random(node: torch.fx.Node) -> bool:

@@ -165,10 +165,10 @@ def _compiled(part: GraphPart) -> dict[str, Measured]:
         if isinstance(value, torch.Tensor)
     }
     comparisons = {}
-    for each in compare_along(part.module, part.inputs, compiled, alone=False):
-        if isinstance(each, Compared):
-            comparisons[part.names[each.node.name]] = measure(
-                each.compiled, each.written, each.exact, each.shaken, each.terms
+    for found in compare_along(part.module, part.inputs, compiled, alone=False):
+        if isinstance(found, Compared):
+            comparisons[part.names[found.node.name]] = measure(
+                found.compiled, found.written, found.exact, found.shaken, found.terms
             )
     return comparisons
 

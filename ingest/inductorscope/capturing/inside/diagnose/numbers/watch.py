@@ -240,7 +240,7 @@ def steps_of(source: str) -> dict[int, list[Writing]]:
         if not isinstance(function, ast.FunctionDef):
             continue
         statements = [part for part in ast.walk(function) if isinstance(part, ast.stmt)]
-        statements.sort(key=lambda each: each.lineno)
+        statements.sort(key=lambda found: found.lineno)
         last_read, bases = _last_reads(statements, lines), _alias_bases(statements, lines)
         made: dict[str, Writing] = {}
         for statement in statements:
