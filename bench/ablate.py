@@ -154,7 +154,7 @@ def _without(rule: Rule, folders: list[Path]) -> int:
         neutral = _function(rule)[1]
         undo = _replace(rule, lambda *_, **__: neutral)
     try:
-        return sum(sum(not line.right for line in lines_of_program(each)) for each in folders)
+        return sum(sum(not line.right for line in lines_of_program(folder)) for folder in folders)
     except Exception:  # noqa: BLE001  # the engine cannot do without it
         return _BREAKS
     finally:
@@ -190,8 +190,8 @@ def _replace(rule: Rule, by: object) -> list[Callable[[], None]]:
     for place in places:
         put(place, name, by)
     for listed, value in list(vars(module).items()):  # rules that are tried one after another
-        if isinstance(value, tuple) and any(each is own for each in value):
-            put(module, listed, tuple(by if each is own else each for each in value))
+        if isinstance(value, tuple) and any(item is own for item in value):
+            put(module, listed, tuple(by if item is own else item for item in value))
     return undo
 
 

@@ -50,7 +50,7 @@ def main(files: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path=executable(), args=arguments())
         for file in map(Path, files):
             times = [opened(browser, file) for _ in range(TIMES)]
-            best = (f"{min(each):.2f} s" for each in zip(*times, strict=True))
+            best = (f"{min(took):.2f} s" for took in zip(*times, strict=True))
             print(
                 "|", " | ".join([file.stem, f"{file.stat().st_size / 2**20:.2f} MiB", *best]), "|"
             )

@@ -56,8 +56,8 @@ def pages(data: Path, run: str) -> dict[str, str]:
     of_run = f"/runs/{run}"
     with serve(data, "--workers", "0") as served, httpx.Client(timeout=60) as client:
         shown = client.get(f"{served.url}/api{of_run}").raise_for_status().json()
-    graph = max(shown["graphs"], key=lambda each: each["time_us"] or 0.0)["slug"]
-    kernel = next(each for each in shown["kernels"] if each["handle"] is not None)
+    graph = max(shown["graphs"], key=lambda row: row["time_us"] or 0.0)["slug"]
+    kernel = next(row for row in shown["kernels"] if row["handle"] is not None)
     names = (
         "time", "timeline", "roofline", "compile", "compile/list", "compile/time", "compile/fusing",
         "failures", "log", "read",

@@ -25,8 +25,8 @@ def codes(model: BuiltIn, out: Path, tables: bool) -> dict[str, bytes]:
     )  # fmt: skip
     run_capture(spec, out, Settings(data=out, database_url=""))
     libraries = {file.name: file.read_bytes() for file in (out / LIBRARIES).glob("*.so")}
-    assert all((b".debug_line" in each) == tables for each in libraries.values())
-    return {source: library_code(each) for source, each in libraries.items()}
+    assert all((b".debug_line" in library) == tables for library in libraries.values())
+    return {source: library_code(library) for source, library in libraries.items()}
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
             print(f"| {model.name} | needs {', '.join(model.missing)} | | |", flush=True)
             continue
         with tempfile.TemporaryDirectory() as folder:
-            kept, plain = (codes(model, Path(folder, str(each)), each) for each in (True, False))
+            kept, plain = (codes(model, Path(folder, str(on)), on) for on in (True, False))
         same = sum(code == plain.get(source) for source, code in kept.items())
         size = sum(map(len, kept.values()))
         print(f"| {model.name} | {len(kept)} | {same} | {size:,} |", flush=True)

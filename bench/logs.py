@@ -140,14 +140,14 @@ HEADINGS = (
 
 def rows_of(case: Case) -> list[tuple[str, ...]]:
     size = case.log.stat().st_size
-    peer = median(one.seconds for one in case.peer)
+    peer = median(once.seconds for once in case.peer)
     first = (case.title, f"{size / MB:,.0f} MB", str(case.pairs))
-    peak = median(one.peak_bytes for one in case.peer)
+    peak = median(once.peak_bytes for once in case.peer)
     rows: list[tuple[str, ...]] = [
         (*first, "tlparse", "", f"{peer:.2f} s", "", "", cpu(case.peer), f"{peak / MB:,.0f} MB", "")
     ]
-    least = median(one.seconds for one in case.least)
-    peak = median(one.peak_bytes for one in case.least)
+    least = median(once.seconds for once in case.least)
+    peak = median(once.peak_bytes for once in case.least)
     sooner = f"{peer / least:.1f} times"
     figures = ("", f"{least:.2f} s", sooner, "", cpu(case.least), f"{peak / MB:,.0f} MB", "")
     rows.append(("", "", "", "plain Python, stored only", *figures))
@@ -182,7 +182,7 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
 
 def cpu(runs: Sequence[Finished | ours.Read]) -> str:
     """Processor time, where it is known."""
-    known = [one.cpu_seconds for one in runs if one.cpu_seconds is not None]
+    known = [once.cpu_seconds for once in runs if once.cpu_seconds is not None]
     return f"{median(known):.2f} s" if known else ""
 
 

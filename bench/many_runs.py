@@ -76,9 +76,9 @@ def run_of(number: int, at: datetime, kernels: int, chance: random.Random) -> Ru
     run.graph_breaks = chance.randrange(4)
     for part in range(3):
         graph = GraphDraft(f"g{part}", f"model__{part}_forward", "forward")
-        for each in range(kernels // 3):
-            kind = f"triton_{KINDS[each % 3]}_fused_{name}_{part}_{each}"
-            kernel = KernelDraft(kind, "triton", "pointwise", each, each + 1, {})
+        for tile in range(kernels // 3):
+            kind = f"triton_{KINDS[tile % 3]}_fused_{name}_{part}_{tile}"
+            kernel = KernelDraft(kind, "triton", "pointwise", tile, tile + 1, {})
             kernel.time_us, kernel.time_calls = chance.expovariate(0.1), 1.0
             kernel.time_source = "the trace"
             kernel.digest = int.from_bytes(hashlib.sha256(kind.encode()).digest()[:7])

@@ -68,10 +68,10 @@ def most_resident(pid: int) -> int:
 def cpu_seconds(pid: int) -> float:
     """Processor time of a process and of all that it started, as far as they live."""
     ticks = 0
-    for each in family(pid):
+    for member in family(pid):
         with contextlib.suppress(OSError):
             ticks += sum(
-                map(int, Path(f"/proc/{each}/stat").read_text().rsplit(")")[-1].split()[11:13])
+                map(int, Path(f"/proc/{member}/stat").read_text().rsplit(")")[-1].split()[11:13])
             )
     return ticks / os.sysconf("SC_CLK_TCK")
 

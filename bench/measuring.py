@@ -76,15 +76,15 @@ def simulate(files: Sequence[Path], trials: int, slower: float, spread: float, s
 def real(files: Sequence[Path]) -> None:
     for file in files:
         done = [once.ms for once in recorded(file)]
-        for each in LOOKS[:1] + LOOKS[-1:]:
+        for look in LOOKS[:1] + LOOKS[-1:]:
             answers: Counter[str] = Counter()
-            for start in range(0, len(done) - 2 * each + 1, 2 * each):
-                part = done[start : start + 2 * each]
+            for start in range(0, len(done) - 2 * look + 1, 2 * look):
+                part = done[start : start + 2 * look]
                 sides: tuple[list[float], list[float]] = ([], [])
                 for place, ms in enumerate(part):
                     sides[(place + 1) // 2 % 2].append(ms)
                 answers[looks(*sides).answer] += 1
-            print(f"{file.name}: at most {each} processes of each side: {dict(answers)}")
+            print(f"{file.name}: at most {look} processes of each side: {dict(answers)}")
 
 
 def main() -> None:

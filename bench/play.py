@@ -65,7 +65,7 @@ def main() -> None:
             ("the same graph, edited", [CODE.format(number=2) + f"# {at}" for at in range(times)]),
         ):
             seconds = [timed(page, code) for code in codes]
-            every = " ".join(f"{each:.2f}" for each in seconds)
+            every = " ".join(f"{took:.2f}" for took in seconds)
             print(f"{what}: median {statistics.median(seconds):.2f} s ({every})")
 
 

@@ -98,14 +98,14 @@ def main() -> None:
     parser.add_argument("--cuda", action="store_true")
     asked = parser.parse_intermixed_args()  # names may follow an option
     settings = Settings(data=asked.data, database_url="")
-    first, *others = (name for name, one in INJECTED.items() if one.cuda == asked.cuda)
+    first, *others = (name for name, form in INJECTED.items() if form.cuda == asked.cuda)
     base = capture(settings, first)
     named = explained = 0
     names = asked.names or others
     for name in names:
         found, words = measured(settings, base, capture(settings, name), name)
         share = 1 - abs(found.rest.share) if found.rest else None
-        is_named = found.rest is not None and any(one in words for one in INJECTED[name].named)
+        is_named = found.rest is not None and any(word in words for word in INJECTED[name].named)
         named += is_named
         explained += share is not None and share >= EXPLAINED
         shown = "—" if share is None else f"{share:.0%}"

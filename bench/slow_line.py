@@ -97,7 +97,7 @@ def main() -> None:
                 first, usable, kilobytes, requests, _ = map(
                     statistics.median, zip(*each, strict=True)
                 )
-                longest = min(one[-1] for one in each)
+                longest = min(row[-1] for row in each)
                 over = " over" if first > FIRST_S or usable > USABLE_S else ""
                 print(
                     f"{name:16} {first:5.2f} s first, {usable:5.2f} s usable, {kilobytes:5.0f} kB "

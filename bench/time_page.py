@@ -51,8 +51,8 @@ def addresses(profile: int, kernels: int) -> dict[str, str]:
 def processor_seconds(pid: int) -> float:
     """What a server and its processes took so far."""
     total = 0
-    for one in family(pid):
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+    for member in family(pid):
+        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
         total += int(fields[11]) + int(fields[12])
     return total / os.sysconf("SC_CLK_TCK")
 
@@ -97,7 +97,7 @@ def main() -> None:
         with serve(data, "--workers", "0") as served:
             url = f"{served.url}/runs/{run}"
             told = httpx.get(f"{served.url}/api/runs/{run}/time").raise_for_status().json()
-            (profile,) = [one["id"] for one in told["profiles"]]
+            (profile,) = [row["id"] for row in told["profiles"]]
             pages = addresses(profile, options.kernels)
             measure(browser, url, served.process.pid, pages, options.times)
         browser.close()

@@ -76,8 +76,8 @@ def answers(url: str, pid: int, run: str) -> None:
             worst, largest = max(ms for ms, _ in found), max(size for _, size in found)
             print(f"window of {long / 1000:10.3f} ms {worst:6.0f} ms {largest / 1000:7.0f} kB")
         page = client.get(twin).json()
-        step = next(each for each in page["longest"] if "ProfilerStep" in each["name"])
-        kernel = next(each for each in page["longest"] if each["on_device"])
+        step = next(event for event in page["longest"] if "ProfilerStep" in event["name"])
+        kernel = next(event for event in page["longest"] if event["on_device"])
         asked = {
             "sums of a stretch": f"width=0&mark={span * 0.2:.3f}~{span * 0.7:.3f}",
             "search, many matches": "width=0&q=aten::mm",

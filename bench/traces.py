@@ -131,17 +131,17 @@ HEADINGS = ("trace", "size", "reader", "time", "sooner", "CPU", "peak memory", "
 
 def rows_of(case: TraceCase) -> list[tuple[str, ...]]:
     size = f"{case.trace.stat().st_size / MB:,.0f} MB"
-    base = median(one.seconds for one in case.peer) if case.peer else None
+    base = median(once.seconds for once in case.peer) if case.peer else None
     rows = []
     for reader, runs in ((PEER.partition("==")[0], case.peer), ("ours, kernels", case.kernels)):
         if runs:
-            seconds = [one.seconds for one in runs]
+            seconds = [once.seconds for once in runs]
             sooner = None if runs is case.peer else base
             rows.append(_row(reader, seconds, runs, sooner, ""))
     for way, reads in (("ingest", case.stored), ("dashboard", case.dashboard)):
-        stored = f"{median(one.stored_bytes for one in reads) / MB:,.1f} MB"
-        broken_down = [one.browsable_seconds for one in reads]
-        whole = [one.complete_seconds for one in reads]
+        stored = f"{median(once.stored_bytes for once in reads) / MB:,.1f} MB"
+        broken_down = [once.browsable_seconds for once in reads]
+        whole = [once.complete_seconds for once in reads]
         rows.append(_row(f"ours, {way}: broken down", broken_down, reads, base, ""))
         rows.append(_row(f"ours, {way}: all stored", whole, reads, base, stored))
     return [
@@ -157,12 +157,12 @@ def _row(
     base: float | None,
     stored: str,
 ) -> tuple[str, ...]:
-    cpu = [one.cpu_seconds for one in runs if one.cpu_seconds is not None]
+    cpu = [once.cpu_seconds for once in runs if once.cpu_seconds is not None]
     return (
         reader,
         f"{median(seconds):.2f} s",
         "" if base is None else f"{base / median(seconds):.1f} times",
         f"{median(cpu):.2f} s" if cpu else "",
-        f"{median(one.peak_bytes for one in runs) / MB:,.0f} MB",
+        f"{median(once.peak_bytes for once in runs) / MB:,.0f} MB",
         stored,
     )

@@ -39,11 +39,11 @@ def tables() -> dict[str, str]:
 
 def input_tables() -> dict[str, str]:
     tables = {}
-    for section in dict.fromkeys(each.section for each in INPUTS):
+    for section in dict.fromkeys(kind.section for kind in INPUTS):
         rows = [
-            f"| {each.kind} | {each.result} | {each.becomes} |"
-            for each in INPUTS
-            if each.section == section
+            f"| {kind.kind} | {kind.result} | {kind.becomes} |"
+            for kind in INPUTS
+            if kind.section == section
         ]
         head = [
             "| input | result | what it becomes; what is missing; what to do |",

@@ -72,7 +72,7 @@ FIELDS = {
 
 def typescript(vocabulary: ModuleType) -> str:
     ids = [stage.id for stage in vocabulary.STAGES]
-    parts = [TYPES, *(f"export const {each.upper()} = {json.dumps(each)};" for each in ids), ""]
+    parts = [TYPES, *(f"export const {stage.upper()} = {json.dumps(stage)};" for stage in ids), ""]
     for name, (kind, fields) in FIELDS.items():
         entries = map(dataclasses.asdict, getattr(vocabulary, name))
         rows = [{field: entry[field] for field in fields} for entry in entries]

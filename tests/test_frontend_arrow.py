@@ -38,8 +38,8 @@ def circle(graph: dict[Path, list[Path]]) -> list[Path]:
             return way[way.index(file) :]
         if file in done:
             return []
-        for each in graph[file]:
-            if found := walk(each, [*way, file]):
+        for path in graph[file]:
+            if found := walk(path, [*way, file]):
                 return found
         done.add(file)
         return []
@@ -49,7 +49,7 @@ def circle(graph: dict[Path, list[Path]]) -> list[Path]:
 
 def test_every_import_is_a_module() -> None:
     missing = [
-        (file.name, each.name) for file in modules() for each in imports(file) if not each.is_file()
+        (file.name, path.name) for file in modules() for path in imports(file) if not path.is_file()
     ]
     assert not missing
 
@@ -80,11 +80,11 @@ def test_every_module_is_loaded_by_a_page() -> None:
 def test_rooms_of_the_explorer_import_only_the_rooms_before_them() -> None:
     explorer = SRC / "explorer"
     wrong = [
-        f"{file.relative_to(SRC)} imports {each.relative_to(SRC)}"
+        f"{file.relative_to(SRC)} imports {path.relative_to(SRC)}"
         for at, room in enumerate(ROOMS)
         for file in (explorer / room).glob("*.ts")
-        for each in imports(file)
-        if each.parent.name in ROOMS[at + 1 :] or each == explorer / "explorer.ts"
+        for path in imports(file)
+        if path.parent.name in ROOMS[at + 1 :] or path == explorer / "explorer.ts"
     ]
     assert not wrong
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 def classes_of(package: ModuleType) -> set[type[Any]]:
     """Classes that the modules of a package define."""
-    names = [each.name for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    names = [part.name for part in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
     return {
         value
@@ -41,19 +41,19 @@ def of_the_server() -> set[type[Any]]:
 
 def test_no_class_of_the_server_mirrors_an_answer(of_the_server: set[type[Any]]) -> None:
     answers = classes_of(inductorscope.answers) | classes_of(inductorscope.jobs)
-    known = {fields_of(each): each for each in answers if issubclass(each, msgspec.Struct)}
+    known = {fields_of(answer): answer for answer in answers if issubclass(answer, msgspec.Struct)}
     mirrors = {
-        each: known[fields_of(each)]
-        for each in of_the_server
-        if issubclass(each, msgspec.Struct)
-        and len(fields_of(each)) > 1
-        and fields_of(each) in known
+        model: known[fields_of(model)]
+        for model in of_the_server
+        if issubclass(model, msgspec.Struct)
+        and len(fields_of(model)) > 1
+        and fields_of(model) in known
     }
     assert not mirrors
 
 
 def test_pydantic_checks_bodies_alone(of_the_server: set[type[Any]]) -> None:
-    models = {each.__module__ for each in of_the_server if issubclass(each, BaseModel)}
+    models = {model.__module__ for model in of_the_server if issubclass(model, BaseModel)}
     assert models == {bodies.__name__}
 
 

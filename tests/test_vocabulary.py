@@ -169,6 +169,6 @@ def test_ids_are_unique() -> None:
 
 
 def test_links_know_the_same_certainties() -> None:
-    assert {each.level: each.id for each in CERTAINTIES} == {
-        each.value: each.name for each in Confidence
+    assert {certainty.level: certainty.id for certainty in CERTAINTIES} == {
+        level.value: level.name for level in Confidence
     }

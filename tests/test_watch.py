@@ -147,7 +147,7 @@ def test_the_newest_process_is_read_with_its_log_and_its_debug_folder(tmp_path: 
     log = tmp_path / "torch_compile_debug" / "tlparse" / "dedicated_log_torch_trace_a.log"
     log.parent.mkdir()
     log.write_text(now.strftime('V%m%d %H:%M:%S.000000 2 torch/a.py:1] {"str": ["a", 0]}\n'))
-    found = sorted(logs_in(tmp_path) + debug_folders_in(tmp_path), key=lambda one: one.began)
+    found = sorted(logs_in(tmp_path) + debug_folders_in(tmp_path), key=lambda path: path.began)
     assert len(found) == 3
     assert {file.path for file in files_of(newest(found))} == {new, log}
 

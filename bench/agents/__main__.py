@@ -85,7 +85,7 @@ def of_tlparse(files: list[Path], facts: list[str]) -> int | None:
         content = file.read_text(errors="replace")
         if file.name == "index.html":
             index = tokens(content)
-        if all(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", content) for each in bare):
+        if all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", content) for word in bare):
             found.append(0 if file.name == "index.html" else tokens(content))
     return index + min(found) if found else None
 
@@ -117,7 +117,7 @@ def table() -> Iterator[str]:
                     f"{ours[-1]:,} | {raw[-1]:,} | {'—' if peer is None else f'{peer:,}'} |"
                 )
         engine.dispose()
-        times = median(each / own for each, own in zip(raw, ours, strict=True))
+        times = median(raw_ms / own for raw_ms, own in zip(raw, ours, strict=True))
         both = sum(own for own, _ in theirs), sum(peer for _, peer in theirs)
         yield ""
         yield (

@@ -104,7 +104,7 @@ def line_of(content: str, what: str) -> str:
 
 def slowest_triton(run: str) -> tuple[str, float]:
     return max(
-        ((name, sum(each)) for name, each in events(run).items() if name.startswith("triton_")),
+        ((name, sum(times)) for name, times in events(run).items() if name.startswith("triton_")),
         key=lambda found: found[1],
     )
 
@@ -229,8 +229,8 @@ QUESTIONS = (
     _q("How often was it compiled again?", DYN, "diagnose", (LOG,),
        lambda: [f"- recompiles: {len(artifacts(DYN, 'recompile_reasons'))}"]),
     _q("At which lines does the graph break?", DYN, "why", (LOG,),
-       lambda: sorted({first(r"user code at \S+/(models\.py:\d+)", each)
-                       for each in artifacts(DYN, "dynamo_graph_break_reason")}),
+       lambda: sorted({first(r"user code at \S+/(models\.py:\d+)", artifact)
+                       for artifact in artifacts(DYN, "dynamo_graph_break_reason")}),
        question="graph break"),
     _q("Which setting would avoid the break at `print`?", DYN, "why", (LOG,),
        lambda: [first(r"(reorderable_logging_functions)", joined(DYN, LOG))],

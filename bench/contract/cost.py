@@ -46,7 +46,7 @@ def main(times: int) -> None:
                 subprocess.run(command, check=True, cwd=folder, env=env, stdout=subprocess.DEVNULL)
                 taken[what].append(time.perf_counter() - begin)
         for what, seconds in taken.items():
-            every = " ".join(f"{each:.2f}" for each in seconds)
+            every = " ".join(f"{took:.2f}" for took in seconds)
             print(f"{what}: median {statistics.median(seconds):.2f} s ({every})")
         medians = [statistics.median(seconds) for seconds in taken.values()]
         print(f"check / compile: {medians[1] / medians[0]:.2f}")

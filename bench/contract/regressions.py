@@ -35,34 +35,34 @@ def main() -> bool:
 
     from bench.contract.compile import compile_text
 
-    wanted = [one for one in REGRESSIONS if not asked.names or one.name in asked.names]
-    wanted = [one for one in wanted if asked.pretend or not one.gpu or shutil.which("nvidia-smi")]
+    wanted = [bug for bug in REGRESSIONS if not asked.names or bug.name in asked.names]
+    wanted = [bug for bug in wanted if asked.pretend or not bug.gpu or shutil.which("nvidia-smi")]
     device = {"device": "cuda:0"} if asked.pretend else {}
     versions = (False, True) if asked.quick else (False, False, True)
     caught = alarms = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(folder) / "cache")
         try_instructions("cpu")
-        for number, one in enumerate(wanted):
+        for number, bug in enumerate(wanted):
             before, *again, after = (
                 compile_text(
-                    one.program(worse),
-                    one.options | device,
+                    bug.program(worse),
+                    bug.options | device,
                     Path(folder) / f"{number}-{which}",
                     made_in,
-                    graph_cache=one.count == "cache_bypasses",
+                    graph_cache=bug.count == "cache_bypasses",
                     built=not asked.quick,
                 )
                 for which, worse in enumerate(versions)
             )
             [locked] = read_lock(write_lock([before])).program
             other = compare(locked, after)
-            same = [compare(locked, each) for each in again]
-            differing = [each for each in same if each.differences]
+            same = [compare(locked, compiled) for compiled in again]
+            differing = [found for found in same if found.differences]
             alarms += len(differing)
-            hit = not other.passes and locked.counts[one.count] != after.counts[one.count]
+            hit = not other.passes and locked.counts[bug.count] != after.counts[bug.count]
             caught += hit
-            print(f"== {one.name}: {'caught' if hit else 'MISSED'} ({one.reported})")
+            print(f"== {bug.name}: {'caught' if hit else 'MISSED'} ({bug.reported})")
             print(as_text([other]), end="")
             if differing:
                 print("FALSE ALARM:", as_text(differing), end="")

@@ -173,13 +173,13 @@ def _summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _line(name: str, figures: dict[str, dict[str, Any]]) -> str:
     parts = []
-    for form, one in figures.items():
-        step = f"{one['step_ms']:.3g} ms" if one["step_ms"] is not None else "no step"
-        counts = [one.get(key) for key in ("graphs", "breaks", "skipped_cuda_graphs")]
+    for form, row in figures.items():
+        step = f"{row['step_ms']:.3g} ms" if row["step_ms"] is not None else "no step"
+        counts = [row.get(key) for key in ("graphs", "breaks", "skipped_cuda_graphs")]
         parts.append(
-            f"{form} {step} x{one.get('steps')} {counts} {one.get('compile_s')} s {one['failure']}"
+            f"{form} {step} x{row.get('steps')} {counts} {row.get('compile_s')} s {row['failure']}"
         )
-    both = [one["step_ms"] for one in figures.values()]
+    both = [row["step_ms"] for row in figures.values()]
     ratio = f"{both[0] / both[1]:.2f}x" if len(both) == 2 and all(both) else ""
     return f"{name:32} {ratio:7} {' | '.join(parts)}"
 

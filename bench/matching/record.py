@@ -68,7 +68,7 @@ def edit(source: Path, target: Path) -> None:
         chance = random.Random(file.name)  # the same edits each time
         functions = [node for node in ast.walk(ast.parse("\n".join(lines)))
                      if isinstance(node, ast.FunctionDef)]  # fmt: skip
-        starts = {each.lineno for node in functions for each in node.body[1:]}
+        starts = {statement.lineno for node in functions for statement in node.body[1:]}
         for line in sorted(starts, reverse=True):
             if chance.random() < 0.2:
                 indent = lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]
@@ -176,7 +176,7 @@ def lower(value: Any) -> Any:  # noqa: ANN401
         return value.bfloat16()
     return torch.utils._pytree.tree_map_only(
         torch.Tensor,
-        lambda one: one.bfloat16() if one.is_floating_point() else one,
+        lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor,
         value,
     )
 
@@ -187,7 +187,7 @@ def keep(folder: Path, operators: dict[str, str], seen: dict[str, int]) -> str:
 
     def named(found: dict[str, list[str]]) -> dict[str, list[str]]:
         return {
-            name: [operators[one] for one in markers if one in operators]
+            name: [operators[marker] for marker in markers if marker in operators]
             for name, markers in found.items()
         }
 

@@ -51,7 +51,7 @@ def main() -> None:
             print_sums(runs, options.sums)
             return
         base, *others = sorted(options.out.glob("base-*"), key=_version, reverse=True)
-        others += [one for one in options.out.iterdir() if not one.name.startswith("base-")]
+        others += [entry for entry in options.out.iterdir() if not entry.name.startswith("base-")]
         whole: Counter[str] = Counter()
         for variant in others:
             counts: Counter[str] = Counter()

@@ -46,7 +46,7 @@ def main(script: str, args: list[str], times: int) -> None:
             captured.append(measure_captured(script, args))
             if turn + 1 < times:
                 captured.append(measure_captured(script, args))
-    own, without = statistics.median(one.own_ms for one in captured), statistics.median(alone)
+    own, without = statistics.median(step.own_ms for step in captured), statistics.median(alone)
     print(f"  medians: {own:.3f} captured, {without:.3f} alone: {own / without - 1:+.2%}")
 
 

@@ -114,4 +114,4 @@ def test_torch_is_to_blame_only_where_eager_was_seen_to_succeed(torch: Any) -> N
         why = failed(run, unseen)
         assert why.fault == "unknown"
         assert "force_eager" in fix(why)
-        assert any("must match" in each or "dim" in each for each in why.sentences)
+        assert any("must match" in sentence or "dim" in sentence for sentence in why.sentences)

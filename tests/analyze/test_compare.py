@@ -18,7 +18,7 @@ def graph(*rows: tuple[str, str, str], backward: bool = False, size: int = 8) ->
     nodes: dict[str, Node] = {}
     for name, target, inputs in rows:
         node = Node(name, target, f"f32[{size}]", ("model.py", ord(name[0])))
-        node.inputs = [nodes[one] for one in inputs.split()]
+        node.inputs = [nodes[taken] for taken in inputs.split()]
         for source in set(node.inputs):
             source.users.append(node)
         nodes[name] = node
@@ -64,7 +64,7 @@ def test_a_node_inserted_anywhere_is_the_only_new_one(at: int, other: bool) -> N
     match_nodes(left.nodes, right.nodes)
     found = partners(left)
     assert found.pop(name) == f"{name}0"
-    assert all(one == partner for one, partner in found.items())
+    assert all(index == partner for index, partner in found.items())
     assert [node.name for node in right.nodes if not node.partner] == [name]
 
 

@@ -42,7 +42,7 @@ def error(message: str, at: int, notes: tuple[str, ...] = ()) -> Diagnostic:
 def blamed(found: Diagnostic, should: dict[int, str] = SHOULD) -> list[tuple[str, int, bool]]:
     (place,) = locate(found, KERNELS)
     told = suspects(found, place, lambda line: (should.get(line, ""), True))
-    return [(one.name, one.line, one.sure) for one in told]
+    return [(row.name, row.line, row.sure) for row in told]
 
 
 def test_the_first_definition_of_a_wrong_type_is_to_blame_not_the_line_that_fails() -> None:

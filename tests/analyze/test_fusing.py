@@ -78,10 +78,10 @@ def test_a_winner_is_known_by_its_settings_and_sizes(shared: Path) -> None:
     found = chosen_kernels(read.code, read.lines, work_of(read))
     sizes = sizes_of(["1024x768", " 1024x256", " 256x768"])
     settings = "ACC_TYPE='tl.float32', BLOCK_K=128, BLOCK_M=64, BLOCK_N=128, num_warps=4"
-    fits = [one for one in found if one.sizes == sizes and one.runs("triton_mm_12", settings)]
+    fits = [fit for fit in found if fit.sizes == sizes and fit.runs("triton_mm_12", settings)]
     assert len(fits) == 4  # one in each block of the model
-    assert all(one.kernel.startswith("triton_tem_fused") for one in fits)
-    assert not any(one.runs("triton_mm_13", settings.replace("128,", "32,")) for one in found)
+    assert all(fit.kernel.startswith("triton_tem_fused") for fit in fits)
+    assert not any(fit.runs("triton_mm_13", settings.replace("128,", "32,")) for fit in found)
 
 
 LOOPS = """

@@ -52,7 +52,7 @@ def test_any_text_is_evaluated_or_unknown(text: str) -> None:
 
 
 def served(values: str, *guards: str, source: str = "") -> list[str]:
-    compiles = [(f"0/{at}", read_guard_tree(each)) for at, each in enumerate(guards)]
+    compiles = [(f"0/{at}", read_guard_tree(guard)) for at, guard in enumerate(guards)]
     calls = read_shapes(values).calls
     return [call.by for call in forecast(compiles, calls, conditions=conditions(source, 2)).calls]
 

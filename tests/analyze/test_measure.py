@@ -74,7 +74,7 @@ def test_many_kernels_raise_no_more_alarms() -> None:
     assert any(judge(*pair).p < 0.05 for pair in equal.values())
     slower = {"slower": (times(1, 0.01, 9), times(1.2, 0.01, 9, 7))}
     found = judge_all(equal | slower)
-    assert [name for name, one in found.items() if one.answer in ("slower", "faster")] == ["slower"]
+    assert [name for name, row in found.items() if row.answer in ("slower", "faster")] == ["slower"]
     assert judge_all({}) == {}
 
 
@@ -86,7 +86,7 @@ def test_shares_sum_to_the_difference_and_turn() -> None:
     causes, rest = causes_of((a, b), {"new": (empty, new), "split": (empty, split)})
     assert [round(cause.share.share, 1) for cause in causes] == [0.7, 0.2]
     assert math.isclose(sum(cause.share.share for cause in causes) + rest.share, 1)
-    assert all(one.low <= one.share <= one.high for one in (*(c.share for c in causes), rest))
+    assert all(row.low <= row.share <= row.high for row in (*(c.share for c in causes), rest))
     assert causes[0].judged is not None
     assert causes[0].judged.answer == "slower"
     assert causes[1].judged is None  # only B has it: nothing to test

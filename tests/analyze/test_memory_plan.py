@@ -243,8 +243,8 @@ def test_any_wrapper_has_a_plan_that_adds_up(parts: list[tuple[str, int, int, in
     assert plan.peak == max((step.live for step in plan.steps), default=0)
     assert plan.peak <= plan.allocated
     assert plan.peak_without_reuse >= plan.peak
-    for each in plan.storages:
-        assert each.born <= each.freed <= max(plan.last_line, each.born)
+    for made in plan.storages:
+        assert made.born <= made.freed <= max(plan.last_line, made.born)
 
 
 @given(st.text(max_size=400), st.text(max_size=200), st.text(max_size=200))

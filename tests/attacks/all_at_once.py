@@ -262,7 +262,7 @@ def measure(served: Served, token: str, names: list[str], options: argparse.Name
         until = time.monotonic() + LAST_UPLOAD_SECONDS
         for person in people:
             person.join(max(0.0, until - time.monotonic()))
-        seen.bad_uploads += [f"{each.name}: under way" for each in people if each.is_alive()]
+        seen.bad_uploads += [f"{alive.name}: under way" for alive in people if alive.is_alive()]
     memory.stop.set()
     memory.join()
     return _rows(served, seen, memory, health)

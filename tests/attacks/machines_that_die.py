@@ -146,7 +146,7 @@ def keep_killing(
     installation: Installation, kinds: Iterable[str], over: threading.Event, between: float
 ) -> Counter[str]:
     killed: Counter[str] = Counter()
-    turns = {kind: itertools.cycle(each) for kind, each in installation.dying.items()}
+    turns = {kind: itertools.cycle(names) for kind, names in installation.dying.items()}
     for kind in kinds:
         if over.wait(between):
             return killed
@@ -175,7 +175,7 @@ def faults(installation: Installation, jobs: JobsClient, sent: list[Pushed]) -> 
         [run["id"] for run in httpx.get(f"{web}/api/", timeout=60).json()["runs"]]
         for web in installation.webs
     ]
-    if any(each != listed[0] for each in listed):
+    if any(answer != listed[0] for answer in listed):
         yield "the web processes list other runs"
     engine = make_engine(settings)
     with sessions(engine)() as session:
@@ -191,7 +191,7 @@ def faults(installation: Installation, jobs: JobsClient, sent: list[Pushed]) -> 
         yield f"jobs: {states}"
     if len(ours) != len(sent) or not ours <= runs:
         yield f"{len(ours)} runs of {len(sent)} uploads, {len(runs)} stored"
-    differ = [each ^ same[0] for each in same if each != same[0]]
+    differ = [digest ^ same[0] for digest in same if digest != same[0]]
     if differ or len(figures) != 1:
         yield f"{len(differ)} runs have other contents, {len(figures)} figures: {differ[:1]}"
     until = time.monotonic() + LEFT_SECONDS

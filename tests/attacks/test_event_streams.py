@@ -44,7 +44,7 @@ def attack(url: str, token: str, stop: threading.Event, at_once: int = AT_ONCE) 
                     f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60
                 ).raise_for_status()
                 for job in page.json()["jobs"][:5]:
-                    opened.extend(stream(url, token, job["id"], each) for each in range(at_once))
+                    opened.extend(stream(url, token, job["id"], index) for index in range(at_once))
             while len(opened) > STREAMS or (opened and is_closed(opened[0])):
                 opened.pop(0).close()
     finally:

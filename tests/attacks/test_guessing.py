@@ -23,7 +23,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
     """Guesses until `stop` is set, from an address of its own, so that other attacks are not slowed
     with it. Raises AssertionError if a guess passes."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        guessers = [pool.submit(guess, url, each, stop, "127.0.0.3") for each in range(AT_ONCE)]
+        guessers = [pool.submit(guess, url, number, stop, "127.0.0.3") for number in range(AT_ONCE)]
         for answers in (guesser.result() for guesser in guessers):
             assert not answers[200] + answers[201] + answers[303], answers
 

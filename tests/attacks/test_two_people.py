@@ -171,8 +171,8 @@ def test_tries_that_take_long_hold_up_nobody(team: Team) -> None:
         assert team.ada.try_out(MODEL)["error"] is None
         assert sum(done.done() for done in tries) <= 2
         assert team.ada.client.get("/").status_code == 200
-        for each in (*tries, *ready):
-            assert each.result().status_code in (200, 503)
+        for tried in (*tries, *ready):
+            assert tried.result().status_code in (200, 503)
     assert health.slowest < ANSWER_SECONDS
     assert not health.failures
 
@@ -304,7 +304,7 @@ def names_in(tree: ast.Module) -> Iterator[str]:
             made = node.decorator_list
         elif isinstance(node, ast.ClassDef):
             made = [*node.decorator_list, *node.bases]
-        yield from (ast.unparse(each).rpartition(".")[2].partition("[")[0] for each in made)
+        yield from (ast.unparse(part).rpartition(".")[2].partition("[")[0] for part in made)
 
 
 def keeps(tree: ast.Module) -> bool:
@@ -356,7 +356,7 @@ def test_queries_over_a_limit_spoil_no_others(team: Team) -> None:
         assert without_times(team.ada.query(ROWS)) == without_times(fresh)
         # Of two processes, Ada's query gets the next that is free.
         answered = [query.result() for query in hostile if query.done()]
-        assert sum(each.status_code == 200 for each in answered) <= 5
+        assert sum(answer.status_code == 200 for answer in answered) <= 5
         for query in hostile:  # the last ones wait too long
             assert query.result().status_code in (200, 503)
         ended = [query.result().json()["error"] for query in hostile[:2]]

@@ -113,8 +113,8 @@ def test_pages_of_hundreds_of_kernels_are_short(
         origin="ingest", progress=lambda *_: None,
     ).run_id  # fmt: skip
     dearest = httpx.get(f"{served.url}/api/runs/{run}", timeout=30).json()["kernels"][0]
-    for each in LARGE:
-        path = each.format(kernel=f"{dearest['name']}:{dearest['handle']}")
+    for large in LARGE:
+        path = large.format(kernel=f"{dearest['name']}:{dearest['handle']}")
         open_wide(tab, f"{served.url}/runs/{run}{path}")
         assert_fits(tab, path)
         assert_short(tab, path)

@@ -122,7 +122,7 @@ def test_a_link_to_a_line_and_what_it_became(watch: Watch) -> None:
     page.goto(page.evaluate("() => navigator.clipboard.readText()"))
     opened = Explorer(page)
     assert opened.lit("kernel") == kernel
-    assert [each for each in opened.lit("post_grad") if line in each]
+    assert [text for text in opened.lit("post_grad") if line in text]
 
 
 def test_on_a_phone_from_a_line_to_its_kernel_and_back(

@@ -50,8 +50,8 @@ def test_a_program_captures_parts_of_itself(
     with database(data) as session:
         (trained,) = (time_page(session, row.id) for row in list_runs(session).runs)
     assert trained.script is not None
-    assert [one.rank for one in trained.script.processes] == [0, 1]
-    compiles = [(one.rank, one.step) for one in trained.script.compiles]
+    assert [process.rank for process in trained.script.processes] == [0, 1]
+    compiles = [(compiled.rank, compiled.step) for compiled in trained.script.compiles]
     assert compiles == [(0, 1), (0, 4), (1, 1), (1, 4)]
     assert (str(SCRIPT), 23) in {(line.path, line.line) for line in trained.source_lines}
     with database(server.data) as session:

@@ -89,7 +89,7 @@ def test_work_of_children_is_not_a_neighbours() -> None:
     """Also when they have ended; that of processes which somebody else started is."""
 
     def ours() -> float:
-        return sum(one.seconds for one in process_group.members(os.getpid()).values())
+        return sum(member.seconds for member in process_group.members(os.getpid()).values())
 
     burn = "import time\nwhile time.process_time() < 0.6: pass"
     before = ours()

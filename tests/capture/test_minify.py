@@ -117,7 +117,7 @@ def test_a_stopped_search_goes_on_from_where_it_was(
     lowering: tuple[dict[str, Any], list[Any]], tmp_path: Path
 ) -> None:
     _, kept = lowering
-    stopped = next(each for each in kept if each["summary"]["operations"] <= 4)
+    stopped = next(step for step in kept if step["summary"]["operations"] <= 4)
     assert stopped["summary"]["verdict"].endswith("so far.")
     found, _ = search("without_lowering", tmp_path, proves=False, resumed=stopped)
     assert found["summary"]["names"] == ["_foobar"]

@@ -192,11 +192,11 @@ def test_an_error_is_seen_where_it_is_made_and_not_where_it_arrives() -> None:
     wrong = torch.sin(-x) + 0.5
     compiled = {"neg_default": -x, "sin_default": wrong, "exp_default": torch.exp(wrong)}
     verdicts = {
-        each.node.name: measure(
-            each.compiled, each.written, each.exact, each.shaken, each.terms
+        value.node.name: measure(
+            value.compiled, value.written, value.exact, value.shaken, value.terms
         ).agrees
-        for each in compare_along(module, [x], compiled)
-        if not isinstance(each, tuple)
+        for value in compare_along(module, [x], compiled)
+        if not isinstance(value, tuple)
     }
     assert verdicts == {"neg_default": True, "sin_default": False, "exp_default": True}
 

@@ -93,7 +93,7 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     assert sum(row.share for row in start) == pytest.approx(1)
     assert [*(captured_script / TRACE_FOLDER).glob("*.log")]  # although it disables logging
     assert page.script is not None
-    assert [one.step for one in page.script.compiles] == [1, 1, 3, 3]
+    assert [compiled.step for compiled in page.script.compiles] == [1, 1, 3, 3]
     assert page.kernel_time_us
     assert page.speed_up
     lines = {line.line for line in page.source_lines if line.path == str(SCRIPT)}

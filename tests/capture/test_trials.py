@@ -137,7 +137,7 @@ def improved(times: Callable[[Change], float]) -> Search:
     runner = Pretended(times)
     trier = trier_with(runner)
     search = Search(trier, 600.0, lambda found: None)
-    search.run(that_apply(Known(), [entry(*each) for each in CHANGES.items()]))
+    search.run(that_apply(Known(), [entry(*change) for change in CHANGES.items()]))
     return search
 
 
@@ -318,7 +318,7 @@ def test_without_time_to_choose_the_first_change_is_measured() -> None:
     search = Search(trier, 0.2, lambda found: None)
     trials = [Trial(title=title, change=CHANGES[title]) for title in ("optimizer", "dynamic")]
     trier.process_s = 1.0
-    assert [each.title for each in search._choose(trials)] == ["optimizer"]
+    assert [trial.title for trial in search._choose(trials)] == ["optimizer"]
     assert trials[1].answer == "cannot tell"
 
 
@@ -333,7 +333,7 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
 
     trier = trier_with(Counting(lambda _: 10.0))
     Search(trier, 600.0, lambda found: None, first.found).run(
-        that_apply(Known(), [entry(*each) for each in CHANGES.items()])
+        that_apply(Known(), [entry(*change) for change in CHANGES.items()])
     )
     assert [arm.spec.change for arm in looked] == [None, Change(threads=3)]
 

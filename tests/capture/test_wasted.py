@@ -75,7 +75,7 @@ def test_gradients_that_no_optimizer_reads(teacher: Any, monkeypatch: pytest.Mon
     assert unread_gradients() == {"Teacher.layer": pytest.approx(12 / 16)}
     living.append(torch.optim.SGD(teacher.parameters()))
     assert unread_gradients() == {}
-    living[-2:] = [torch.optim.SGD([each.detach().clone() for each in student.parameters()])]
+    living[-2:] = [torch.optim.SGD([weight.detach().clone() for weight in student.parameters()])]
     assert unread_gradients() == {}  # it may copy the gradients to tensors of its own
     living[-1:] = [torch.optim.SGD([torch.zeros(8, requires_grad=True)])]
     read = unread_gradients()  # inputs, which are no copies of parameters

@@ -63,7 +63,7 @@ def test_counts_have_a_direction_and_budgets(
     was: Program, now: Program, verdicts: list[str]
 ) -> None:
     result = compare(was, now)
-    assert [one.verdict for one in result.differences] == verdicts
+    assert [row.verdict for row in result.differences] == verdicts
     assert result.passes == (not {"worse", "changed"} & set(verdicts))
 
 
@@ -112,9 +112,9 @@ def test_another_processor_has_other_vectors() -> None:
 def test_other_tools_make_other_counts(name: str, same: set[str]) -> None:
     locked, now = program(kernels=1), program(kernels=2, passes=1, predicted_ns=1, registers=1)
     locked.made, now.made = {name: "1"}, {name: "2"}
-    texts = [one.text for one in compare(locked, now).differences]
+    texts = [row.text for row in compare(locked, now).differences]
     assert texts[0] == "launches of generated kernels: 1 → 2"
-    assert {text.partition(":")[0] for text in texts[1:]} == {BY_ID[each].title for each in same}
+    assert {text.partition(":")[0] for text in texts[1:]} == {BY_ID[count].title for count in same}
     del now.counts["registers"]  # of a run without compiled kernels
     assert len(compare(locked, now).differences) == len(texts) - ("registers" in same)
 

@@ -37,7 +37,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    "regression", [one for one in REGRESSIONS if not one.gpu], ids=lambda one: one.name
+    "regression", [case for case in REGRESSIONS if not case.gpu], ids=lambda case: case.name
 )
 def test_a_regression_is_caught(regression: Regression, judged: dict[str, str]) -> None:
     assert judged.get(regression.name, "").startswith("caught"), judged[""]
@@ -58,7 +58,7 @@ def triton(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("triton")
 def test_a_gpu_that_is_not_here_skips_a_graph(tmp_path: Path) -> None:
     load_commands()
-    [regression] = [one for one in REGRESSIONS if one.gpu]
+    [regression] = [case for case in REGRESSIONS if case.gpu]
     model, lock = tmp_path / "model.py", tmp_path / "inductor.lock"
     model.write_text(regression.program(worse=False))
     data = ("--data", str(tmp_path / "data"))

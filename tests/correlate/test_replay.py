@@ -34,8 +34,8 @@ def written(
     """What each temporary's statement was written by, `op.operation`; stores by their pointer."""
     places = {buffer: frozenset(names.split()) for buffer, names in pointers.items()}
     state = ReplayState(block, places, dict.fromkeys((f"buf{n}" for n in range(4)), False), cpp)
-    for each in parse_ir(ir).nodes:
-        replay(state, each)
+    for ir_node in parse_ir(ir).nodes:
+        replay(state, ir_node)
     found: dict[str, str] = {}
     for statement in [*block.numbered, *block.others]:
         owner = state.result.owner.get(id(statement))

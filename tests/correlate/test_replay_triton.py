@@ -90,7 +90,7 @@ def test_a_load_is_found_again_by_the_numbers_in_its_index() -> None:
     places = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
     block = triton(CORNERS)
     state = ReplayState(block, {n: frozenset([p]) for n, p in places.items()}, {}, False)
-    costs = [replay(state, each) for each in parse_ir(first + second).nodes]
+    costs = [replay(state, ir_node) for ir_node in parse_ir(first + second).nodes]
     assert costs == [0.0, 0.0]
     assert state.values["body", "load"] == "tmp1"
     assert state.values["body", "load_1"] == "tmp0"

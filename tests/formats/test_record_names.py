@@ -24,7 +24,7 @@ def record_names(torch: Path) -> dict[tuple[bool, str], str]:
             if isinstance(node, ast.Call):
                 calls.append((node, f"{path.relative_to(torch)}:{node.lineno}"))
             elif isinstance(node, ast.FunctionDef):
-                arguments = [each.arg for each in node.args.args]
+                arguments = [arg.arg for arg in node.args.args]
                 if "artifact_name" in arguments and node.name != "getArtifactLogger":
                     takers[node.name] = arguments.index("artifact_name")
     for call, place in calls:
@@ -38,7 +38,7 @@ def _named(call: ast.Call, takers: dict[str, int]) -> list[tuple[bool, str]]:
     function = call.func.id if isinstance(call.func, ast.Name) else function
     names = [(True, _pattern(k.value)) for k in call.keywords if k.arg == "artifact_name"]
     at = takers.get(function, len(call.args))
-    names += [(True, _pattern(each)) for each in call.args[at : at + 1]]
+    names += [(True, _pattern(arg)) for arg in call.args[at : at + 1]]
     if function in ("trace_structured", "dtrace_structured") and call.args:
         kind = _pattern(call.args[0])
         of_dict = [

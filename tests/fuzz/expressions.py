@@ -40,9 +40,9 @@ MANY = 20
 def modules() -> Iterator[ModuleType]:
     """The modules that may see an upload."""
     for package in (inductorscope, inductorscope_server):
-        for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if not each.name.startswith(TRUSTED) and not each.name.endswith("__main__"):
-                yield importlib.import_module(each.name)
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not module.name.startswith(TRUSTED) and not module.name.endswith("__main__"):
+                yield importlib.import_module(module.name)
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ def _held(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
     elif depth < 4 and isinstance(value, dict):
-        for each in value.items():
-            yield from _held(each, depth + 1)
+        for item in value.items():
+            yield from _held(item, depth + 1)
     elif depth < 4 and isinstance(value, tuple | list | set | frozenset):
-        for each in value:
-            yield from _held(each, depth + 1)
+        for item in value:
+            yield from _held(item, depth + 1)
     elif depth < 4 and hasattr(value, "__struct_fields__") and not isinstance(value, type):
         for name in value.__struct_fields__:
             yield from _held(getattr(value, name), depth + 1)
@@ -159,23 +159,23 @@ class _Texts:
             if len(items) == 2 and items[0] in (codes.LITERAL, codes.NOT_LITERAL):
                 yield chr(items[1])
             else:
-                for each in items:
-                    yield from self._literals(each)
+                for item in items:
+                    yield from self._literals(item)
 
     def members(self, operation: Any, argument: Any) -> list[str]:
         """Characters that a class matches, those which tell it from other classes first."""
         if operation is codes.LITERAL:
             return [chr(argument)]
         if operation is codes.ANY:
-            return [each for each in self.alphabet if each != "\n"]
+            return [char for char in self.alphabet if char != "\n"]
         if operation is codes.NOT_LITERAL:
-            return [each for each in self.alphabet if each != chr(argument)]
+            return [char for char in self.alphabet if char != chr(argument)]
         items = list(argument)
         negated = bool(items) and items[0][0] is codes.NEGATE
         return [
-            each
-            for each in self.alphabet
-            if negated != any(_within(each, *item) for item in items if item[0] is not codes.NEGATE)
+            char
+            for char in self.alphabet
+            if negated != any(_within(char, *item) for item in items if item[0] is not codes.NEGATE)
         ]
 
     def sample(self, tree: Any) -> str:
@@ -199,7 +199,7 @@ class _Texts:
             return str(self.groups.get(argument, ""))
         if operation in (codes.LITERAL, codes.ANY, codes.NOT_LITERAL, codes.IN):
             members = self.members(operation, argument)
-            return str(next((each for each in members if each in "a0 "), (members or [""])[0]))
+            return str(next((char for char in members if char in "a0 "), (members or [""])[0]))
         return ""
 
     def walk(self, tree: Any, before: str) -> None:
@@ -212,7 +212,7 @@ class _Texts:
                 _, most, body = argument
                 if most == codes.MAXREPEAT or most >= MANY:
                     self.repeats = True
-                    self.pumps += [(before, each) for each in self.bodies(body)]
+                    self.pumps += [(before, inner) for inner in self.bodies(body)]
                 self.walk(body, before)
             elif operation is codes.SUBPATTERN:
                 self.walk(argument[-1], before)
@@ -272,7 +272,7 @@ def pumps(expression: re.Pattern[Any]) -> list[Pump]:
     classes: dict[tuple[str, ...], tuple[str, str]] = {}
     for before, body in texts.pumps:
         # Characters that the same quantifiers repeat behave alike: one of them is enough.
-        kin = tuple(sorted({other for other, each in texts.pumps if each == body}))
+        kin = tuple(sorted({other for other, pumped in texts.pumps if pumped == body}))
         classes.setdefault((before, *kin, "" if len(body) == 1 else body), (before, body))
     found: dict[tuple[str, str, str], None] = {}
     for before, body in classes.values():

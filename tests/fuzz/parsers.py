@@ -56,7 +56,7 @@ def text(data: bytes) -> str:
 def check_lines(data: str, problems: Iterable[Problem]) -> None:
     """Problems are told of lines that there are."""
     last = data.count("\n") + 1
-    assert all(each.line is None or 1 <= each.line <= last for each in problems)
+    assert all(problem.line is None or 1 <= problem.line <= last for problem in problems)
 
 
 def fx(data: bytes) -> None:
@@ -92,7 +92,7 @@ def trace_log(data: bytes) -> None:
     summariser.finish(log)
     assert b"".join(joined) == data
     assert log.number == data.count(b"\n") + (data[-1:] not in {b"", b"\n"})
-    assert all(1 <= each.line <= max(1, log.number) for each in log.dropped.values())
+    assert all(1 <= lost.line <= max(1, log.number) for lost in log.dropped.values())
 
 
 def packed_log(data: bytes) -> None:
@@ -132,7 +132,7 @@ def text_log(data: bytes) -> None:
 
 def kineto(data: bytes) -> None:
     trace = read_chrome_stream(io.BytesIO(data))
-    assert all(one.total_us >= 0 for one in trace.kernels)
+    assert all(kernel.total_us >= 0 for kernel in trace.kernels)
 
 
 def key_averages(data: bytes) -> None:
@@ -178,8 +178,8 @@ def _all() -> list[Parser]:
     provenances, logs = files("inductor_provenance*.json"), files("*torch_trace*.log")
     traces = [gzip.decompress(data) for data in files("*.trace.json.gz")]
     tables = files("*.table.txt")
-    benchmarks = [each.encode() for each in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)]
-    packs = [gzip.compress(each) for each in SMALL_PACKS]
+    benchmarks = [printed.encode() for printed in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)]
+    packs = [gzip.compress(packed) for packed in SMALL_PACKS]
     compile_seeds = [
         record.payload or b""
         for data in files("dedicated_log_torch_trace_*.log.gz")

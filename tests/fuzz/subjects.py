@@ -95,9 +95,9 @@ class Subject:
 
 def modules() -> Iterator[ModuleType]:
     for package in PACKAGES:
-        for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if not each.ispkg and not each.name.endswith("__main__"):
-                yield importlib.import_module(each.name)
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not module.ispkg and not module.name.endswith("__main__"):
+                yield importlib.import_module(module.name)
 
 
 def plain_readers() -> list[Subject]:
@@ -110,7 +110,7 @@ def plain_readers() -> list[Subject]:
             if function.__module__ != module.__name__:
                 continue
             parameters = inspect.signature(function).parameters.values()
-            needed = [each for each in parameters if each.default is each.empty]
+            needed = [need for need in parameters if need.default is need.empty]
             given = GIVEN.get(_name_of_type(needed[0].annotation)) if len(needed) == 1 else None
             if given is not None:
                 found.append(

@@ -73,7 +73,7 @@ FORMATS = [
     Format("rows", parse_key_averages, [CAPTURE_ROWS]),
     Format(
         "benchmark log", lambda data: parse_benchmark_log(text(data)),
-        [each.encode() for each in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)],
+        [printed.encode() for printed in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)],
     ),
     Format("capture", parse_facts, [CAPTURE, *files("capture.json")[:2]]),
     Format("provenance", parse_provenance, files("inductor_provenance*.json")[:2]),

@@ -90,9 +90,9 @@ def test_no_reader_is_missing() -> None:
             reached.add(frame.f_globals.get("__name__", ""))
 
     for module in modules():
-        for each in vars(module).values():
-            if hasattr(each, "cache_clear"):  # what is kept from other tests is not called again
-                each.cache_clear()
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):  # what is kept from other tests is not called again
+                value.cache_clear()
     for subject in SUBJECTS:
         for seed in subject.seeds:
             sys.setprofile(note)

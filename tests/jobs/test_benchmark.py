@@ -131,8 +131,8 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
     for call in parse_output_code(texts["code"]).calls:
         case = kernel_case(case_texts(texts), call.kernel, call.handle)
         compile(case_text(case, "here"), "case.py", "exec")
-        assert all(each.node or each.reason for each in case.subgraph.compared)
-        compared += sum(bool(each.node) for each in case.subgraph.compared)
+        assert all(value.node or value.reason for value in case.subgraph.compared)
+        compared += sum(bool(value.node) for value in case.subgraph.compared)
     assert compared >= 15
 
 

@@ -70,7 +70,7 @@ class Needs:
 )
 def test_few_settings_that_make_the_difference_together_are_found(needed: Sequence[str]) -> None:
     settings = settings_between(A, B)
-    assert [one.name for one in settings] == ["mode", *KEYS, "TORCH_X"]
+    assert [setting.name for setting in settings] == ["mode", *KEYS, "TORCH_X"]
     kept: list[int] = []
     found = search_settings(A, settings, Needs(*needed), lambda so_far: kept.append(1))
     assert set(found.found) == {"mode" if name == "max-autotune" else name for name in needed}
@@ -129,7 +129,7 @@ def test_kernels_of_one_name_are_told_apart() -> None:
         return GroupRow(one, other, "same code", "name", "", False, 0, None, None, None, {})
 
     found = groups_of([row("", "x"), row("x", "y"), row("p q", "r"), row("q", "s")])
-    assert {name: (one.a, one.b) for name, one in found.items()} == {
+    assert {name: (setting.a, setting.b) for name, setting in found.items()} == {
         "x": ({"x"}, {"y"}), "x of B": (set(), {"x"}), "p": ({"p", "q"}, {"r", "s"}),
     }  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_revisions_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
         heads.append(git("rev-parse", "HEAD"))
     arm = Arm("A", CaptureSpec(model=f"{tmp_path}/model.py:small"))
     found = revisions_between(arm.spec, heads[0], "HEAD")
-    assert [one.value for one in found] == heads
+    assert [revision.value for revision in found] == heads
     assert found[0].of(arm).sources == {f"{tmp_path}/model.py": b"0"}
     assert found[0].of(arm).root == tmp_path
     assert git("status", "--porcelain") == ""

@@ -47,6 +47,6 @@ def test_a_server_keeps_what_a_check_found(server: Served, tmp_path: Path) -> No
     assert "line 2 of model.py in `f`, `print`" in checked.output
     address = checked.output.split()[-1]
     history = httpx.get(f"{server.url}/api/history?tag=main&figure=graphs").json()
-    assert [f"{server.url}/runs/{each['id']}" for each in history["runs"]] == [address]
+    assert [f"{server.url}/runs/{row['id']}" for row in history["runs"]] == [address]
     assert httpx.get(address).status_code == 200
     assert run(app, ["runs", "--json", "--data", str(data)]).output.strip() == "[]"

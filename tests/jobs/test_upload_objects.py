@@ -121,11 +121,11 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
         webs[0].uploads.append(upload, 0, 0, b"abc")
     webs[0].cancel(webs[0].uploads.finish(cancelled))
     with closing(Doctor(apart)) as doctor:
-        (found,) = [each for each in doctor.findings() if each.repair is not None]
+        (found,) = [finding for finding in doctor.findings() if finding.repair is not None]
         assert f"uploads/{cancelled}" in found.what
         assert found.repair is not None
         found.repair()
-        assert [each for each in doctor.findings() if each.repair is not None] == []
+        assert [finding for finding in doctor.findings() if finding.repair is not None] == []
     before = objects(tmp_path)
     assert {path.partition("/")[0] for path in before} == {waiting}
     back_up(apart, tmp_path / "backup")

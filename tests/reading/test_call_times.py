@@ -121,7 +121,7 @@ def test_each_instance_of_a_region_has_its_own_time(
     folder = shared / "regions" / recording
     with gzip.open(folder / "trace.json.gz") as stream:
         events = json.load(stream)["traceEvents"]
-    calls = [(each["ts"], each["dur"]) for each in events if each.get("name") == "aten::addmm"]
+    calls = [(event["ts"], event["dur"]) for event in events if event.get("name") == "aten::addmm"]
     assert len(calls) == 12
     spent = [us for _, us in sorted(calls)]
     expected = [sum(spent[place::4]) / 3 for place in range(4)]
@@ -133,7 +133,7 @@ def test_each_instance_of_a_region_has_its_own_time(
     (call,) = kernels["extern_kernels.addmm"].calls
     assert call.instances == pytest.approx(expected)
     assert call.time_us == pytest.approx(sum(expected))
-    others = [call for name, each in kernels.items() for call in each.calls if "addmm" not in name]
+    others = [call for name, ran in kernels.items() for call in ran.calls if "addmm" not in name]
     assert others
     assert not any(call.instances for call in others)  # the recording has no time of theirs
 

@@ -86,7 +86,7 @@ def test_nobody_knows_which_of_two_unnamed_configurations_ran(
     run = db.read(folder).run_id
     with db.sessions() as session:
         graph = session.scalars(select(Graph)).one()
-        assert [each.ran for each in configurations(session, graph)[KERNEL]] == [False, False]
+        assert [form.ran for form in configurations(session, graph)[KERNEL]] == [False, False]
         assert compare_page(session, run, run).machine == []
 
 
@@ -106,11 +106,11 @@ def test_a_comparison_names_another_configuration_and_its_instructions(
         page = compare_page(session, a, b)
     assert "num_warps 8 → 4" in found[0]
     (pair,) = page.machine
-    assert "machine code differs" in [each.label for each in page.said]
+    assert "machine code differs" in [sentence.label for sentence in page.said]
     assert pair.b.instructions > 10 < pair.a.instructions
     assert sum(pair.more.values()) == pair.b.instructions - pair.a.instructions
-    assert sum(each.b - each.a for each in pair.nodes) == sum(pair.more.values())
-    assert ["add"] in [each.nodes for each in pair.nodes]
+    assert sum(node.b - node.a for node in pair.nodes) == sum(pair.more.values())
+    assert ["add"] in [node.nodes for node in pair.nodes]
     assert f"{pair.a.registers} → {pair.b.registers}" in "\n".join(compared(page))
 
 
@@ -130,7 +130,7 @@ def test_lines_come_from_the_kernels_lines(read: Database, fixtures: Path) -> No
     for stage, sign, line in SIGNS:
         text = _text(read, stage)
         numbered = enumerate(text.text.split("\n"))
-        at = next(number for number, each in numbered if sign in each and text.at[number] >= 0)
+        at = next(number for number, row in numbered if sign in row and text.at[number] >= 0)
         (own,) = text.places[text.at[at]].lines
         assert line in source[own - 1]
         assert text.places[text.at[at]].frames == [f"line {own}"]
@@ -196,7 +196,7 @@ def _log(cache: Path, python: dict[str, object] | None) -> str:
     }
     event = {"event_type": "compilation", "pid": 7, "stack": [], "payload": payload}
     launch = {"event_type": "launch", "pid": 7, "stack": []}
-    lines = [json.dumps(each) for each in (event, launch, event)]
+    lines = [json.dumps(entry) for entry in (event, launch, event)]
     return "\n".join([*lines, '{"event_type": "compilation", "payload": 3}']) + "\n"
 
 
@@ -214,7 +214,7 @@ def test_a_log_of_tritonparse_has_the_stages_and_the_source(
     assert (result.graphs, result.kernels) == (1, 1)
     text = _text(db, TTIR)
     lines = db.texts(db.graphs(result)[0])[CODE].decode().split("\n")
-    (at, load) = next(each for each in enumerate(text.text.split("\n")) if "tt.load" in each[1])
+    (at, load) = next(line for line in enumerate(text.text.split("\n")) if "tt.load" in line[1])
     assert "tl.load(" in lines[text.places[text.at[at]].lines[0] - 1], load
     said = [note.reason for note in db.run(result).report.dropped]
     assert said == ["a compilation that could not be read"]
@@ -300,9 +300,9 @@ def test_a_report_of_nsight_compute_is_joined_by_address(
     assert [text.samples[at] for at in sorted(text.stalls)] == [60, 4, 10, 3, 5, 1, 159, 1, 12]
     waits = next(at for at, line in enumerate(text.text.split("\n")) if "HADD2" in line)
     assert text.stalls[waits] == "159 long scoreboard"
-    assert found.profile.samples == sum(text.samples) == sum(each.samples for each in found.lines)
-    assert {each.reason: each.samples for each in found.profile.stalls}["no instructions"] == 44
-    assert sum(each.bytes for each in found.lines) == 131_072 * 32
+    assert found.profile.samples == sum(text.samples) == sum(line.samples for line in found.lines)
+    assert {stall.reason: stall.samples for stall in found.profile.stalls}["no instructions"] == 44
+    assert sum(line.bytes for line in found.lines) == 131_072 * 32
     assert (found.lines[0].samples, found.lines[0].waits) == (172, "long_scoreboard")
 
 
@@ -327,9 +327,9 @@ def test_figures_of_a_kernel(read: Database) -> None:
     assert first.occupancy is not None
     assert first.occupancy.share == 1.0
     assert sum(found.mix.values()) == found.instructions == found.placed
-    assert sum(each.instructions for each in found.lines) == found.instructions
+    assert sum(line.instructions for line in found.lines) == found.instructions
     assert (found.spills, found.tensor) == (0, 0)
-    assert [each.nodes for each in found.lines if "tl.load" in each.text] == [["add"]]
+    assert [line.nodes for line in found.lines if "tl.load" in line.text] == [["add"]]
 
 
 def test_a_capture_keeps_what_was_compiled_of_its_kernels(fixtures: Path, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_traces_of_one_name_are_profiles_of_their_own(tmp_path: Path) -> None:
     profiles = read_profiles(recognise(tmp_path).files, None, notes, None)
     read = {
         profile.label: (
-            sum(each.total_us for each in profile.trace.kernels) if profile.trace else None,
+            sum(kernel.total_us for kernel in profile.trace.kernels) if profile.trace else None,
             profile.rows is not None,
         )
         for profile in profiles

@@ -27,6 +27,6 @@ def test_a_table_alone_has_its_kernels_and_kinds(
     assert figures is not None
     assert (figures.on_device, figures.timeline) == (on_device, None)
     assert figures.total_us == pytest.approx(us, rel=0.002)
-    assert sum(each.us for each in figures.categories) == pytest.approx(figures.total_us)
+    assert sum(category.us for category in figures.categories) == pytest.approx(figures.total_us)
     assert draft.kernels[0].name.startswith(slowest)
     assert [kernel.position for kernel in draft.kernels] == list(range(len(draft.kernels)))

@@ -44,8 +44,8 @@ def test_a_name_in_both_graphs_is_not_guessed() -> None:
     forward, backward = graph("fw", ("triton_a", "")), graph("bw", ("triton_a", ""))
     trace = ChromeTrace(kernels=[device("triton_a", None, 40)], steps=4)
     joined = join_times(trace, [forward, backward], None)
-    for one in (forward, backward):
-        kernel = one.draft.kernels[0]
+    for side in (forward, backward):
+        kernel = side.draft.kernels[0]
         assert kernel.time_us is None
         assert kernel.time_source is not None
         assert "bw and fw" in kernel.time_source
@@ -76,11 +76,11 @@ def test_the_graphs_call_tells_cpu_kernels_apart() -> None:
 
 def test_a_ranks_trace_is_joined_to_its_own_graphs() -> None:
     graphs = [graph("fw", ("triton_a", "")), graph("fw~1", ("triton_a", ""))]
-    for rank, one in enumerate(graphs):
-        one.source.rank = rank
+    for rank, read in enumerate(graphs):
+        read.source.rank = rank
     trace = ChromeTrace(kernels=[device("triton_a", None, 40)], steps=4, rank=1)
     join_profiles([ProfileRead("compiled", trace=trace)], graphs, Benchmarks())
-    assert [one.draft.kernels[0].time_us for one in graphs] == [None, 10]
+    assert [read.draft.kernels[0].time_us for read in graphs] == [None, 10]
 
 
 def test_steps_beside_the_profile_win() -> None:

@@ -156,14 +156,14 @@ def test_a_folder_and_its_log_are_the_same_graphs(
 def test_a_folder_alone(db: Database, unpacked: Callable[[str], Path], name: str) -> None:
     found = [counts(db, graph) for graph in db.graphs(db.read(unpacked(name) / FOLDER))]
     if name == "2.8.0-aoti":  # nothing in it says what the graph is for
-        found = [replace(one, direction="inference") for one in found]
+        found = [replace(kernel, direction="inference") for kernel in found]
     assert found == BOTH[name]
 
 
 @pytest.mark.parametrize("name", sorted(BOTH))
 def test_a_log_alone(db: Database, unpacked: Callable[[str], Path], name: str) -> None:
     found = [counts(db, graph) for graph in db.graphs(db.read(unpacked(name) / LOG))]
-    assert found == [replace(one, ir=(0, 0)) for one in BOTH[name]]
+    assert found == [replace(kernel, ir=(0, 0)) for kernel in BOTH[name]]
 
 
 @pytest.mark.parametrize("name", sorted(BOTH))
@@ -178,14 +178,14 @@ def test_counts_are_those_of_the_files(unpacked: Callable[[str], Path], name: st
         return sorted(found)
 
     told = BOTH[name]
-    assert found(IR_HEAD, "ir_pre_fusion.txt") == sorted(one.ir[0] for one in told)
-    assert found(IR_HEAD, "ir_post_fusion.txt") == sorted(one.ir[1] for one in told)
-    assert found(FX_NODE, "fx_graph_transformed.py") == sorted(one.nodes for one in told)
+    assert found(IR_HEAD, "ir_pre_fusion.txt") == sorted(kernel.ir[0] for kernel in told)
+    assert found(IR_HEAD, "ir_post_fusion.txt") == sorted(kernel.ir[1] for kernel in told)
+    assert found(FX_NODE, "fx_graph_transformed.py") == sorted(kernel.nodes for kernel in told)
     (log,) = (text for file, text in texts.items() if file.suffix == ".log" and LOG in file.parts)
     assert len(re.findall(r"^V\d", log, re.M)) == RECORDS[name]
     if "aoti" not in name and "cppwrap" not in name:
         code = found(r"^\w+ = async_compile\.", "output_code.py")
-        assert code == sorted(one.defined for one in told)
+        assert code == sorted(kernel.defined for kernel in told)
 
 
 # --- what they tell ---
@@ -198,8 +198,8 @@ def test_breaks_and_recompiles_before_they_were_logged(
     (log,) = root.iterdir()
     heads = [json.loads(line) for line in re.findall(r"^V[^]\n]*\] (\{.*)", log.read_text(), re.M)]
     metrics = [head["compilation_metrics"] for head in heads if "compilation_metrics" in head]
-    assert sum(len(one["restart_reasons"]) for one in metrics) == 4
-    assert sum(not one["compile_id"].endswith("/0") for one in metrics) == 7
+    assert sum(len(metric["restart_reasons"]) for metric in metrics) == 4
+    assert sum(not metric["compile_id"].endswith("/0") for metric in metrics) == 7
     run = db.run(db.read(root))
     # Why line 105 breaks is not in the log, but the code after it is compiled.
     assert (run.graph_breaks, run.recompiles) == (5, 7)
@@ -212,7 +212,7 @@ def test_breaks_and_recompiles_before_they_were_logged(
         ("programs.py:105", "a reason that is not in the log", 1),
     ]
     assert run.compile_seconds == pytest.approx(
-        sum(one["entire_frame_compile_time_s"] for one in metrics)
+        sum(metric["entire_frame_compile_time_s"] for metric in metrics)
     )
 
 
@@ -233,7 +233,7 @@ def test_links_of_a_folder_with_a_wrapper_in_cpp(unpacked: Callable[[str], Path]
     assert graph["name"] == "model___0.0"
     lines = {kernel["name"]: kernel["lines"] for kernel in graph["kernels"]}
     assert list(lines) == ["cpp_fused_gelu_0", "cpp_fused__log_softmax_1"]
-    nodes = {node for each in lines["cpp_fused_gelu_0"] for node in each["fx"]}
+    nodes = {node for line in lines["cpp_fused_gelu_0"] for node in line["fx"]}
     assert {"erf", "add_3", "mul_4"} <= nodes
 
 
@@ -260,7 +260,7 @@ def test_lines_are_linked_as_was_recorded(unpacked: Callable[[str], Path]) -> No
             graphs += 1
             (code,) = truth.parent.rglob(f"{graph['name']}/output_code.py")
             text = code.read_text().split("\n")
-            said = {each["line"]: set(each["fx"]) for k in graph["kernels"] for each in k["lines"]}
+            said = {line["line"]: set(line["fx"]) for k in graph["kernels"] for line in k["lines"]}
             wanted = {
                 int(line): {entry[2] for entry in entries}
                 for line, entries in recorded[graph["name"]].items()

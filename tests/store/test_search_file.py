@@ -64,11 +64,11 @@ def test_the_lines_around_one_are_shown(session: Session) -> None:
 
 def assert_around(session: Session, line: int | None) -> None:
     page = shown(session, "many.txt", line)
-    assert [each.text for each in page.lines] == [f"line {each.number}" for each in page.lines]
-    assert [each.number for each in page.lines] == list(range(page.first, page.last + 1))
+    assert [row.text for row in page.lines] == [f"line {row.number}" for row in page.lines]
+    assert [row.number for row in page.lines] == list(range(page.first, page.last + 1))
     assert len(page.lines) <= SHOWN
     asked = None if line is None else min(line, 200_000)
-    assert [each.number for each in page.lines if each.marked] == ([asked] if asked else [])
+    assert [row.number for row in page.lines if row.marked] == ([asked] if asked else [])
     assert page.first == max((asked or 1) - BEFORE, 1)
 
 
@@ -89,10 +89,10 @@ def test_before_and_after_lead_to_the_end_of_the_file(session: Session) -> None:
 
 def test_a_range_is_marked(session: Session) -> None:
     page = shown(session, "many.txt", 500, 503)
-    assert [each.number for each in page.lines if each.marked] == [500, 501, 502, 503]
+    assert [row.number for row in page.lines if row.marked] == [500, 501, 502, 503]
     assert (page.line, page.marked_last) == (500, 503)
     page = shown(session, "many.txt", 500, 400)  # a range that ends before it begins is one line
-    assert [each.number for each in page.lines if each.marked] == [500]
+    assert [row.number for row in page.lines if row.marked] == [500]
 
 
 def test_an_endless_line_is_not_read(session: Session) -> None:
@@ -105,7 +105,7 @@ def test_a_long_line_says_how_much_of_it_is_left_out(session: Session) -> None:
     line = shown(session, "long.txt").lines[1]
     assert line.text == "é" * LONGEST_LINE
     assert line.left_out == 2 * (9000 - LONGEST_LINE)
-    assert [each.left_out for each in shown(session, "long.txt").lines] == [0, line.left_out, 0]
+    assert [row.left_out for row in shown(session, "long.txt").lines] == [0, line.left_out, 0]
 
 
 def test_bytes_that_are_no_text_are_shown_as_such(session: Session) -> None:

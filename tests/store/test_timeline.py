@@ -138,14 +138,14 @@ def union(stretches: list[tuple[float, float]]) -> float:
 @pytest.mark.parametrize(("start", "end"), [(0, 0), (1234.5, 43210.9), (20000.25, 20100.75)])
 def test_sums_are_those_of_the_raw_events(stored: Stored, start: float, end: float) -> None:
     page = stored.page(start, end)
-    device = [each for each in page.sums if each.on_device]
+    device = [row for row in page.sums if row.on_device]
     raw = stored.within(page.start_us, page.end_us, "kernel")
-    assert sum(each.us for each in device) == pytest.approx(sum(us for _, us in raw))
-    assert sum(each.events for each in device) == len(raw)
+    assert sum(row.us for row in device) == pytest.approx(sum(us for _, us in raw))
+    assert sum(row.events for row in device) == len(raw)
     pointwise = [us for name, us in raw if name.startswith("triton_poi")]
-    of_kind = [each.us for each in device if each.category == "triton_pointwise"]
+    of_kind = [row.us for row in device if row.category == "triton_pointwise"]
     assert sum(of_kind) == pytest.approx(sum(pointwise))
-    threads = [each for each in page.sums if not each.on_device]
+    threads = [row for row in page.sums if not row.on_device]
     # The innermost event counts: together they are the time in which a thread was in any event.
     covered = sum(
         union(
@@ -159,8 +159,8 @@ def test_sums_are_those_of_the_raw_events(stored: Stored, start: float, end: flo
         )
         for thread in (4242, 4243)
     )
-    assert sum(each.us for each in threads) == pytest.approx(covered, rel=1e-6)
-    assert sum(each.share or 0 for each in threads) == pytest.approx(1)
+    assert sum(row.us for row in threads) == pytest.approx(covered, rel=1e-6)
+    assert sum(row.share or 0 for row in threads) == pytest.approx(1)
 
 
 def test_parts_sum_to_the_whole(stored: Stored) -> None:
@@ -168,7 +168,7 @@ def test_parts_sum_to_the_whole(stored: Stored) -> None:
 
     def sums(start: float, end: float) -> dict[tuple[bool, str], float]:
         page = stored.page(width=0, mark=(start, end))
-        return {(each.on_device, each.category): each.us for each in page.sums}
+        return {(row.on_device, row.category): row.us for row in page.sums}
 
     whole, cuts = sums(0, span), [0, span * 0.21, span * 0.6, span]
     parts = [sums(*pair) for pair in pairwise(cuts)]
@@ -178,7 +178,7 @@ def test_parts_sum_to_the_whole(stored: Stored) -> None:
 
 def test_a_kernel_leads_to_its_launch_and_back(stored: Stored) -> None:
     page = stored.page(30_000, 30_400, 20_000)
-    kernel = next(each for each in page.longest if each.on_device)
+    kernel = next(event for event in page.longest if event.on_device)
     chosen = stored.page(width=0, event=kernel.number).event
     assert chosen is not None
     assert chosen.event.on_device
@@ -200,8 +200,8 @@ def test_a_kernel_leads_to_its_launch_and_back(stored: Stored) -> None:
     operator = next(event for event in chosen.around if event.name.startswith("aten::"))
     back = stored.page(width=0, event=operator.number).event
     assert back is not None
-    assert kernel.number in {each.event.number for each in back.launched}
-    step = next(each for each in page.longest if each.name.startswith("ProfilerStep"))
+    assert kernel.number in {made.event.number for made in back.launched}
+    step = next(event for event in page.longest if event.name.startswith("ProfilerStep"))
     whole = stored.page(width=0, event=step.number).event
     assert whole is not None
     of_thread = [

@@ -83,7 +83,7 @@ def test_packed_events_come_back_in_order_of_time() -> None:
     back = [unpack_events(chunk.payload, chunk.count) for chunk in chunks]
     order = np.argsort(given.ts)
     for name in EventColumns.__struct_fields__:
-        whole = np.concatenate([getattr(one, name) for one in back])
+        whole = np.concatenate([getattr(part, name) for part in back])
         assert (whole == getattr(given, name)[order]).all()
     assert sum(len(chunk.payload) for chunk in chunks) < EVENTS * 12
 

@@ -39,7 +39,7 @@ def seen(engine: Engine, who: Who | None) -> set[str]:
             of_file = select(Artifact.id).where(Artifact.digest == Blob.digest).exists()
             known = {run for run in "abc" if session.get(Run, run * 16) is not None}
             texts = search_code(session, "shared").texts
-            found = {place.run.name for each in texts for place in (each.place, *each.elsewhere)}
+            found = {place.run.name for text in texts for place in (text.place, *text.elsewhere)}
             assert set(session.scalars(select(other.name))) == names == known
             assert set(session.scalars(select(Run.name).union(select(Run.name)))) == names
             assert {row.name for row in list_runs(session).runs} == names

@@ -118,5 +118,5 @@ def assert_keyboard_reaches_all(page: Page) -> None:
         seen.add(focus["what"])
     else:
         raise AssertionError("Tab never leaves the page")
-    missed = [each for at, each in enumerate(controls) if at not in reached and each not in seen]
+    missed = [item for at, item in enumerate(controls) if at not in reached and item not in seen]
     assert not missed, missed

@@ -134,7 +134,7 @@ def largest_file(url: str, run: str, token: str = "") -> str:
     """The path of the bytes of a run's largest file on the server."""
     page = httpx.get(f"{url}/api/runs/{run}/read", headers=bearer(token), timeout=60)
     files = page.raise_for_status().json()["files"]
-    largest = max(files, key=lambda each: int(each["size"]))
+    largest = max(files, key=lambda file: int(file["size"]))
     return f"/api/artifacts/{largest['artifact']}/raw"
 
 

@@ -29,12 +29,12 @@ class Seen:
 def read_html(text: str) -> Seen:
     page = LexborHTMLParser(text)
     in_tabs = page.css("nav[aria-label='Pages of this run'] a[href]")
-    tabs = [str(each.attributes["href"]) for each in in_tabs]
-    links = [str(each.attributes["href"]) for each in page.css("a[href]")]
+    tabs = [str(link.attributes["href"]) for link in in_tabs]
+    links = [str(link.attributes["href"]) for link in page.css("a[href]")]
     main = page.css_first("main")
-    said = [] if main is None else [_text(each) for each in main.css("p, li")]
+    said = [] if main is None else [_text(part) for part in main.css("p, li")]
     return Seen(
-        headings=[_text(each) for each in page.css("h1")],
+        headings=[_text(heading) for heading in page.css("h1")],
         links=[link for link in links if link not in tabs],
         tabs=tabs,
         cells=0 if main is None else len(main.css("td")),

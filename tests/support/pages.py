@@ -26,11 +26,11 @@ def parts_of(served: Served, run: str) -> dict[str, str]:
     api = f"{served.url}/api/runs/{run}"
     slug = httpx.get(api, timeout=30).json()["graphs"][0]["slug"]
     kernels = httpx.get(f"{api}/graphs/{slug}/explorer", timeout=30).json()["kernels"]
-    kernel = next(each for each in kernels if each["first"] is not None)
+    kernel = next(row for row in kernels if row["first"] is not None)
     files = httpx.get(f"{api}/read", timeout=30).json()["files"]
     return {
         "run": run,
         "slug": slug,
         "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
-        "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
+        "artifact": next(str(file["artifact"]) for file in files if file["role"] == "trace_log"),
     }

@@ -11,6 +11,6 @@ def other_configuration(cache: Path, folder: Path) -> Path:
     """The folder `cache` copied, as if autotuning had chosen the other configuration."""
     other = shutil.copytree(cache, folder)
     (chosen,) = other.glob("*.best_config")
-    (key,) = (each.name for each in (other / "triton").iterdir() if each.name.startswith("V"))
+    (key,) = (file.name for file in (other / "triton").iterdir() if file.name.startswith("V"))
     chosen.write_text(json.dumps(json.loads(chosen.read_text()) | {"triton_cache_hash": key}))
     return other

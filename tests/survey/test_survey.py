@@ -102,7 +102,7 @@ def test_operations_that_read_each_other_are_one_change() -> None:
 
 def test_versions_are_sorted_as_numbers() -> None:
     cells = [cell("a", torch, []) for torch in ("2.10.0", "2.9.1", "2.9.0+cpu")]
-    assert [each.torch for each in sorted(cells, key=version_order)] == [
+    assert [row.torch for row in sorted(cells, key=version_order)] == [
         "2.9.0+cpu", "2.9.1", "2.10.0",
     ]  # fmt: skip
 
@@ -174,7 +174,7 @@ def test_a_survey_finds_what_a_torch_does_otherwise(
     application = create_app(Settings(data=tmp_path / "data", database_url=""), alone=True)
     with TestClient(application, base_url="http://127.0.0.1:8765") as client:
         atlas = client.get("/api/atlas", params={"name": "small"}).json()
-        assert [[one["value"] for one in row["cells"]] for row in atlas["rows"]] == [[1, 2]]
+        assert [[figure["value"] for figure in row["cells"]] for row in atlas["rows"]] == [[1, 2]]
         assert atlas["rows"][0]["cells"][1]["more"] == "+1"
         assert client.get(atlas["events"][0]["places"][0]["href"]).status_code == 200
         assert client.get("/atlas?name=small").text.count("chip warn") == 1

@@ -117,7 +117,7 @@ WAIT = "torch.ops._c10d_functional.wait_tensor.default"
 def test_schedules_of_collectives(one: list[str], other: list[str], text: str | None) -> None:
     def logged(names: list[str]) -> bytes:
         full = [[f"torch.ops._c10d_functional.{name}.default", WAIT] for name in names]
-        return json.dumps([each for pair in full for each in pair]).encode()
+        return json.dumps([text for pair in full for text in pair]).encode()
 
     assert difference_of_collectives(logged(one), logged(other), "rank 0", "rank 1") == text
     assert difference_of_collectives(b"{}", logged(other), "rank 0", "rank 1") is None

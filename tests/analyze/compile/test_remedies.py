@@ -186,7 +186,7 @@ def test_a_remedy_saves_compiles(case: Case) -> None:
     number, failures = compiles(case.setup, case.values)
     assert number == case.compiles
     assert case.kind in map(kind_of, failures)
-    failed = next(each for each in failures if kind_of(each) == case.kind)
+    failed = next(failure for failure in failures if kind_of(failure) == case.kind)
     assert case.words in remedy_for(failed)
     mended, values = case.mended or case.setup, case.mended_values or case.values
     assert compiles(mended, values)[0] == case.mended_compiles
@@ -231,4 +231,4 @@ def test_modules_compiled_through_torchs_wrapper_change_nothing() -> None:
     number, failures = compiles(setup, "0, 1, 0, 1")
     assert number == 2
     wrapper = "site-packages/torch/_dynamo/external_utils.py"
-    assert {kind_of(each, wrapper) for each in failures} == {"wrapper"}
+    assert {kind_of(failure, wrapper) for failure in failures} == {"wrapper"}

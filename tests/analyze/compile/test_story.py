@@ -48,7 +48,7 @@ def tell(paths: Sequence[Path]) -> tuple[Story, list[Chunk]]:
 
 
 def said(story: Story) -> list[str]:
-    return [one.text.replace(THIN, " ") for one in overview(story)]
+    return [sentence.text.replace(THIN, " ") for sentence in overview(story)]
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_the_call_that_breaks_is_named_and_not_another_one_of_its_line(
 
 def test_histories_tell_values_and_what_became_dynamic(dynamic: tuple[Story, list[Chunk]]) -> None:
     told = histories(dynamic[0])
-    assert [(one.function, one.resumed_at, one.recompiles) for one in told] == [
+    assert [(row.function, row.resumed_at, row.recompiles) for row in told] == [
         ("f", None, 1), ("f", 113, 1), ("f", 114, 1),
     ]  # fmt: skip
     last = told[-1]
@@ -148,9 +148,9 @@ def test_a_compile_under_way_took_what_its_ended_phases_took(
 def test_symbols_know_the_line_that_made_them(dynamic: tuple[Story, list[Chunk]]) -> None:
     story, _ = dynamic
     told = [
-        (story.compiles[one.compile].id, one.name, one.subject, one.value,
-         story.frames[one.frame].line if one.frame is not None else None)
-        for one in story.symbols
+        (story.compiles[symbol.compile].id, symbol.name, symbol.subject, symbol.value,
+         story.frames[symbol.frame].line if symbol.frame is not None else None)
+        for symbol in story.symbols
     ]  # fmt: skip
     assert told == [
         ("0/1", "s77", "x.size(0)", "9", 112), ("1/1", "s17", "y.size(0)", "9", 114),
@@ -173,15 +173,15 @@ def test_failures_caches_and_exports_of_other_peoples_logs(shared: Path) -> None
     )
     assert graph_count(failed) == 0
     cached, _ = tell([logs / "cache_hit_miss.log"])
-    assert [(one.cache, one.outcome) for one in cached.caches] == [
+    assert [(cache.cache, cache.outcome) for cache in cached.caches] == [
         ("FX graph", "miss"), ("AOTAutograd", "bypass"), ("FX graph", "hit"),
         ("AOTAutograd", "bypass"), ("FX graph", "miss"), ("AOTAutograd", "bypass"),
     ]  # fmt: skip
     assert saved_seconds(cached) == pytest.approx(4.009, abs=0.001)
-    assert [one.occurrence for one in cached.compiles if one.id == "1/0"] == [0, 1, 2]
+    assert [done.occurrence for done in cached.compiles if done.id == "1/0"] == [0, 1, 2]
     exported, _ = tell([logs / "export.log"])
     assert said(exported)[0].startswith("1 exported program with 1 failure")
-    (real,) = [one for one in exported.symbol_guards if one.kind == "real tensors"]
+    (real,) = [guard for guard in exported.symbol_guards if guard.kind == "real tensors"]
     assert real.value == "False"
     assert real.frame is not None
     assert exported.frames[real.frame].code == "return z[:a]"
@@ -195,9 +195,9 @@ def test_failures_caches_and_exports_of_other_peoples_logs(shared: Path) -> None
 def test_autotuning_tells_the_fastest(shared: Path) -> None:
     story, _ = tell(list((shared / "traces" / "cuda-gpt-max-autotune" / "torch_trace").iterdir()))
     assert len(story.tunings) == 18
-    slowest = max(story.tunings, key=lambda one: one.us or 0)
+    slowest = max(story.tunings, key=lambda tuning: tuning.us or 0)
     assert (slowest.what, slowest.count) == ("mm", 21)
-    library = next(one for one in story.tunings if one.choices[0].name == "bias_addmm")
+    library = next(tuning for tuning in story.tunings if tuning.choices[0].name == "bias_addmm")
     assert [choice.name for choice in library.choices] == ["bias_addmm", "triton_mm_64"]
     assert slowest.choices[0].us == pytest.approx(5.95, abs=0.01)
     assert len(story.kernels) == 58

@@ -55,12 +55,12 @@ def test_sums_equal_independent_sums(shared: Path) -> None:
         for kernel in trace.kernels:
             counted[kernel.name] += kernel.calls
             summed[kernel.name] += kernel.total_us
-        assert counted == {name: len(each) for name, each in expected.items()}, path
-        for name, each in expected.items():
-            assert summed[name] == pytest.approx(math.fsum(each), rel=1e-9, abs=0), (path, name)
-        whole = math.fsum(us for each in expected.values() for us in each)
+        assert counted == {name: len(spent) for name, spent in expected.items()}, path
+        for name, spent in expected.items():
+            assert summed[name] == pytest.approx(math.fsum(spent), rel=1e-9, abs=0), (path, name)
+        whole = math.fsum(us for spent in expected.values() for us in spent)
         assert found.total_us == pytest.approx(whole, rel=1e-9, abs=0)
-        assert math.fsum(each.us for each in found.categories) == pytest.approx(whole, rel=1e-9)
+        assert math.fsum(total.us for total in found.categories) == pytest.approx(whole, rel=1e-9)
 
 
 def union_us(events: list[dict[str, Any]]) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
 def test_what_the_log_calls_unknown(shared: Path) -> None:
     (path,) = (shared / "traces" / "cuda-gpt-train").rglob("*backward*/compiled_module_profile.*")
     trace, found = read(path)
-    categories = dict(zip((one.name for one in trace.kernels), found.kernel_category, strict=True))
+    categories = dict(zip((ran.name for ran in trace.kernels), found.kernel_category, strict=True))
     for start, category in (
         ("cudnn_generated_fort_native_sdpa", "extern_attention"),
         ("void cudnn::fusion::convert_dq_to_16bits", "extern_attention"),
@@ -162,14 +162,14 @@ EXPECTED = {
 def test_categories_of_real_traces(shared: Path, name: str) -> None:
     (path,) = (shared / "traces").glob(f"{name}*.json.gz")
     _, found = read(path)
-    assert {one.category for one in found.categories} == EXPECTED[name]
+    assert {total.category for total in found.categories} == EXPECTED[name]
 
 
 def test_launches_of_old_traces_are_found_by_what_ran_around_them(shared: Path) -> None:
     """Torch 2.0 gave kernels and operators ids of their own."""
     trace, _ = read(shared / "traces" / "profiles" / "a100-old-triton-names.json.gz")
-    triton = [one for one in trace.kernels if one.name.startswith("triton__")]
-    joins = {(one.op, one.join) for one in triton}
+    triton = [kernel for kernel in trace.kernels if kernel.name.startswith("triton__")]
+    joins = {(kernel.op, kernel.join) for kernel in triton}
     assert joins == {
         ("CompiledFunction", "enclosing operator"),
         ("CompiledFunctionBackward", "enclosing operator"),
@@ -193,9 +193,9 @@ def test_graph_calls_that_wait_for_the_host(shared: Path) -> None:
 def test_own_times_on_a_processor_never_overlap(shared: Path) -> None:
     trace, found = read(shared / "traces" / "cpu-gpt-train" / "compiled.trace.json.gz")
     assert not found.on_device
-    generated = [one for one in found.cpu if one.category == "cpp_fused"]
+    generated = [row for row in found.cpu if row.category == "cpp_fused"]
     assert len(generated) == len({kernel.name for kernel in trace.cpu_kernels}) > 20
-    assert sum(one.self_us for one in generated) == pytest.approx(
+    assert sum(row.self_us for row in generated) == pytest.approx(
         sum(kernel.total_us for kernel in trace.cpu_kernels)
     )
     assert found.timeline is not None

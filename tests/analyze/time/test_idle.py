@@ -24,7 +24,7 @@ def launch(name: str, ts: float, starts: float, dur: float, number: int, call: f
 
 
 def timeline(*events: Any) -> Timeline:
-    flat = [one for each in events for one in (each if isinstance(each, tuple) else (each,))]
+    flat = [given for part in events for given in (part if isinstance(part, tuple) else (part,))]
     found = break_down(read_chrome_stream(io.BytesIO(json.dumps(flat).encode()))).timeline
     assert found is not None
     return found

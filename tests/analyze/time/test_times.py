@@ -147,14 +147,14 @@ def test_eager_beside_compiled() -> None:
         Entry("add_kernel", "aten::add", "eager", 2, 6.0),
     ]
     found = compare(eager, compiled)
-    groups = {one.group: (one.eager_us, one.compiled_us) for one in found.groups}
+    groups = {row.group: (row.eager_us, row.compiled_us) for row in found.groups}
     assert groups == {
         "matrix products": (40, 36), "element-wise, reductions, copies": (49, 18),
     }  # fmt: skip
-    ops = {one.op: one for one in found.ops}
+    ops = {row.op: row for row in found.ops}
     assert ops["aten::addmm"].now == ["aten::mm"]
     assert ops["aten::native_layer_norm"].fused_kernels == 1
-    replaced = {one.kernel: one for one in found.replaced}
+    replaced = {row.kernel: row for row in found.replaced}
     # 18 µs of additions less the 6 that still run, by what the two kernels take: 9 and 3 of 12.
     assert replaced["triton_per_fused_add_native_layer_norm_0"].eager_us == pytest.approx(30 + 9)
     ((op, us),) = replaced["triton_poi_fused_add_1"].ops
@@ -180,9 +180,9 @@ ENTRIES = st.lists(
 @given(ENTRIES, ENTRIES)
 def test_groups_sum_to_the_whole(eager: list[Entry], compiled: list[Entry]) -> None:
     found = compare(eager, compiled)
-    assert sum(one.eager_us for one in found.groups) == sum(entry.us for entry in eager)
-    assert sum(one.compiled_us for one in found.groups) == sum(entry.us for entry in compiled)
-    assert sum(one.eager_us for one in found.ops) == sum(entry.us for entry in eager)
+    assert sum(row.eager_us for row in found.groups) == sum(entry.us for entry in eager)
+    assert sum(row.compiled_us for row in found.groups) == sum(entry.us for entry in compiled)
+    assert sum(row.eager_us for row in found.ops) == sum(entry.us for entry in eager)
 
 
 def event(name: str, cat: str, ts: float, dur: float, **args: object) -> dict[str, Any]:
@@ -228,10 +228,10 @@ def test_a_replayed_graph_is_compiled_code() -> None:
         event("Torch-Compiled Region: 0/0", "cpu_op", 50, 3),
         event("cutlass_gemm", "kernel", 70, 2, correlation=9),
     )  # fmt: skip
-    assert {one.category: one.us for one in found.categories} == {
+    assert {row.category: row.us for row in found.categories} == {
         "extern_gemm": 3, "triton_pointwise": 2, "eager_gemm": 2,
     }  # fmt: skip
-    assert "kernels ran in recorded graphs" in {one.what for one in found.findings}
+    assert "kernels ran in recorded graphs" in {finding.what for finding in found.findings}
 
 
 @pytest.mark.parametrize(("earlier", "verdict"), [(90, "queued"), (5, "host bound")])
@@ -254,7 +254,7 @@ def test_the_doctor() -> None:
         event("a", "kernel", 10, 10, correlation=1), event("b", "kernel", 15, 10),
         event("cudaLaunchKernel", "cuda_runtime", 40, 3, correlation=1),
     )  # fmt: skip
-    told = {one.what: one.count for one in found.findings}
+    told = {finding.what: finding.count for finding in found.findings}
     assert told["work on one stream overlaps"] == 1
     assert told["device work has no id"] == 1
     assert told["device work starts before its launch"] == 1
@@ -275,7 +275,7 @@ WORK = st.builds(
 @given(st.lists(WORK, max_size=25))
 def test_any_events_sum_to_the_whole(events: list[dict[str, Any]]) -> None:
     found = broken_down(*events)
-    assert sum(one.us for one in found.categories) == pytest.approx(found.total_us)
+    assert sum(row.us for row in found.categories) == pytest.approx(found.total_us)
     if found.timeline is not None:
         assert sum(part.us for part in found.timeline.parts) == pytest.approx(
             found.timeline.span_us

@@ -8,13 +8,13 @@ from inductorscope.analyze.timeline.bars import Bars, merged
 from inductorscope.analyze.timeline.nesting import CLOCK_US, INSTANT_US, parents_of, rows_of
 
 Event = tuple[float, float]
-TIMES = st.integers(0, 400).map(lambda each: each / 4)
+TIMES = st.integers(0, 400).map(lambda number: number / 4)
 EVENTS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)
 
 
 def sorted_events(events: list[Event]) -> tuple[np.ndarray, np.ndarray]:
     ordered = sorted(events, key=lambda event: (event[0], -event[1]))
-    return np.array([each[0] for each in ordered]), np.array([each[1] for each in ordered])
+    return np.array([pair[0] for pair in ordered]), np.array([pair[1] for pair in ordered])
 
 
 @given(EVENTS)

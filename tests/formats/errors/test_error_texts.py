@@ -100,7 +100,7 @@ def test_clang_quotes_without_numbers() -> None:
 
 
 def test_linkers_and_shells_speak_too() -> None:
-    said = [(one.tool, one.message) for one in read_compiler_output(TOOLS).errors()]
+    said = [(error.tool, error.message) for error in read_compiler_output(TOOLS).errors()]
     assert said == [
         ("ld", "cannot find -lgomp: No such file or directory"),
         ("collect2", "ld returned 1 exit status"),
@@ -127,7 +127,7 @@ def test_chained_exceptions_keep_their_order_and_messages(indent: str) -> None:
 
 def test_documents_lose_indentation() -> None:
     flat = "\n".join(line.strip() for line in CHAINED.split("\n"))
-    assert [len(one.frames) for one in read_traceback(flat)] == [2, 1]
+    assert [len(error.frames) for error in read_traceback(flat)] == [2, 1]
 
 
 def test_a_lowering_error_names_operator_arguments_and_line() -> None:
@@ -135,7 +135,7 @@ def test_a_lowering_error_names_operator_arguments_and_line() -> None:
     assert found is not None
     assert (found.target, found.operator) == ("aten._foobar.default", "_foobar")
     assert (found.kind, found.message) == ("AssertionError", "not here")
-    assert [(one.name, one.origin) for one in found.arguments] == [("args[0]", "add"),
+    assert [(arg.name, arg.origin) for arg in found.arguments] == [("args[0]", "add"),
                                                                   ("args[1]", "")]  # fmt: skip
     assert found.user[-1].line == 16
 
@@ -190,8 +190,8 @@ def test_no_text_makes_a_reader_raise(reader: Callable[[str], object], text: str
 @given(text=TEXTS)
 def test_what_is_told_stands_in_the_text(text: str) -> None:
     lines = text.split("\n")
-    for one in read_compiler_output(text).diagnostics:
-        assert one.message in lines[one.line - 1]
+    for diagnostic in read_compiler_output(text).diagnostics:
+        assert diagnostic.message in lines[diagnostic.line - 1]
     for raised in read_traceback(text):
         for frame in raised.frames:
             assert frame.file in text

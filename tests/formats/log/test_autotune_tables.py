@@ -37,7 +37,7 @@ def test_every_candidate_is_read_with_its_time() -> None:
     (table,) = read(f"{SAID}\n{TABLE}").tables.tables
     assert (table.op, table.shapes) == ("mm", "4096x16384, 16384x4096")
     assert (table.compile_id, table.line) == ("3/1", 2)
-    assert [(one.name, one.us and round(one.us, 3)) for one in table.choices] == [
+    assert [(choice.name, choice.us and round(choice.us, 3)) for choice in table.choices] == [
         ("mm", 665.9), ("triton_mm_110", 768.3), ("triton_mm_104", None),
     ]  # fmt: skip
     assert table.choices[1].what == "ACC_TYPE='tl.float32', BLOCK_K=64, num_warps=4"
@@ -50,7 +50,7 @@ def test_every_candidate_is_read_with_its_time() -> None:
 def test_tables_of_older_versions_and_of_ranks() -> None:
     (table,) = read(OLD).tables.tables
     assert table.op == "bias_addmm"
-    assert [(one.name, one.us and round(one.us, 3)) for one in table.choices] == [
+    assert [(choice.name, choice.us and round(choice.us, 3)) for choice in table.choices] == [
         ("bias_addmm", 6.1), ("addmm", None),
     ]  # fmt: skip
     assert (table.seconds, table.count) == (1.5, 2)

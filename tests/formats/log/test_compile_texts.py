@@ -188,7 +188,7 @@ def test_the_stack_after_a_guard_is_taken_off() -> None:
         '  File "/tmp/train.py", line 6, in forward\n    return s.b(x * s.n)'
     )
     read = read_guard_failures(json.dumps([f"0/1: {line}", f"0/0: {line}"]))
-    assert [(one.earlier, one.subject, one.old, one.place) for one in read] == [
+    assert [(failure.earlier, failure.subject, failure.old, failure.place) for failure in read] == [
         ("0/1", "s.n", "8", "mp/train.py:6 in forward"),
         ("0/0", "s.n", "8", "mp/train.py:6 in forward"),
     ]
@@ -276,7 +276,7 @@ def test_caches_answer() -> None:
 
 def test_symbols_are_told(records: list[LogRecord]) -> None:
     told = [read_shape_record(record) for record in named(records, "create_symbol")]
-    assert [(one.symbol, one.val, one.source) for one in told[:1]] == [
+    assert [(symbol.symbol, symbol.val, symbol.source) for symbol in told[:1]] == [
         ("s77", "9", "L['x'].size()[0]")
     ]
     assert told[0].user_frames[-1]["loc"] == "y = torch.sin(x) + x.shape[0]"

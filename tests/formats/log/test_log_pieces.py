@@ -55,14 +55,14 @@ def unpacked(data: bytes) -> tuple[bytes, TraceLog]:
 
 
 def told(log: TraceLog) -> list[tuple[str, int, int, str]]:
-    return [(each.reason, each.count, each.line, each.kind) for each in log.dropped.values()]
+    return [(lost.reason, lost.count, lost.line, lost.kind) for lost in log.dropped.values()]
 
 
 def facts(pieces: list[Piece]) -> list[tuple[object, ...]]:
     return [
-        (each.record, each.payload_start, each.payload_exact, each.line, each.lines, each.offset)
-        for each in pieces
-        if each.record is not None
+        (part.record, part.payload_start, part.payload_exact, part.line, part.lines, part.offset)
+        for part in pieces
+        if part.record is not None
     ]
 
 
@@ -140,7 +140,7 @@ def test_millions_of_empty_lines_take_no_memory() -> None:
 
 def test_records_alone() -> None:
     data = record(b"x") + b"print\n" + record()
-    assert [each.payload for each in read_trace_log(io.BytesIO(data))] == [b"x", None]
+    assert [entry.payload for entry in read_trace_log(io.BytesIO(data))] == [b"x", None]
 
 
 def test_pieces_of_our_own_capture(fixtures: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_payload_over_the_limit_is_in_the_log_only() -> None:
     long = record(b"0123456789\n" * 200, b"long")
     pieces, log = pieces_of(record(b"x") + long + record(b"y"), limits)
     records = [piece.record for piece in pieces if piece.record is not None]
-    assert [(each.kind, each.payload) for each in records] == [
+    assert [(entry.kind, entry.payload) for entry in records] == [
         ("a", b"x"), ("long", None), ("a", b"y"),
     ]  # fmt: skip
     assert records[2].line == 3 + 1 + 201
@@ -238,7 +238,7 @@ def test_only_so_many_bytes_are_read() -> None:
     data = record(b"x") * 10
     log = read_trace_log(io.BytesIO(data), max_bytes=len(data) - 1)
     assert b"".join(piece.raw for piece in log.pieces()) == data[:-1]
-    assert [each.reason for each in log.dropped.values()] == [
+    assert [lost.reason for lost in log.dropped.values()] == [
         f"only the first {len(data) - 1:,} bytes were read"
     ]
     assert not read_trace_log(io.BytesIO(data), max_bytes=len(data)).dropped
@@ -301,10 +301,10 @@ REPEATED = st.lists(
 
 def same(pieces: list[Piece]) -> list[tuple[object, ...]]:
     return [
-        (each.raw, each.line, each.lines, each.offset, each.payload_start, each.payload_exact)
-        + (() if (one := each.record) is None else
+        (part.raw, part.line, part.lines, part.offset, part.payload_start, part.payload_exact)
+        + (() if (one := part.record) is None else
            (one.kind, one.line, one.lines, one.payload, one.payload_sound, one.metadata))
-        for each in pieces
+        for part in pieces
     ]  # fmt: skip
 
 
@@ -331,8 +331,8 @@ def test_a_payload_is_known_again_in_a_file(tmp_path: Path) -> None:
     with path.open("rb") as file:
         log = read_trace_log(file)
         found = list(log.pieces())
-    records = [each.record for each in found if each.record is not None]
-    assert [one.repeated for one in records] == [False, True, False, False, False]
-    assert [one.payload_sound for one in records] == [True, True, False, False, True]
+    records = [piece.record for piece in found if piece.record is not None]
+    assert [entry.repeated for entry in records] == [False, True, False, False, False]
+    assert [entry.payload_sound for entry in records] == [True, True, False, False, True]
     assert records[1].payload == large
-    assert b"".join(each.raw for each in found) == data
+    assert b"".join(piece.raw for piece in found) == data

@@ -146,7 +146,7 @@ def test_every_message_that_is_too_long_is_counted(
     monkeypatch.setattr(text_log, "LIMITS", Limits(payload=1000))
     log = TextLog(io.BytesIO(mix.encode()))
     assert len(list(log)) > 1
-    (dropped,) = (one for one in log.dropped.values() if "read in part" in one.reason)
+    (dropped,) = (problem for problem in log.dropped.values() if "read in part" in problem.reason)
     assert dropped.count > 1
 
 

@@ -113,7 +113,7 @@ def test_nan_and_infinity() -> None:
 def test_a_bad_record_costs_itself_only() -> None:
     bad = f'{PREFIX}{{"artifact": {{"name": }}, "has_payload": "00"}}\n\tits payload\n'
     records, log = read(record("a") + bad + "a print of the program\n" + record("b"))
-    assert [each.kind for each in records] == ["a", "b"]
+    assert [entry.kind for entry in records] == ["a", "b"]
     found = {dropped.reason: (dropped.count, dropped.line) for dropped in log.dropped.values()}
     assert found == {
         "a record whose metadata is not a JSON object": (1, 2),
@@ -228,14 +228,14 @@ def test_kinds_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_unknown_kinds_are_kept() -> None:
     records, log = read(record("brand_new_kind", '{"x": 1}') + record("artifact", "[]"))
-    assert [each.kind for each in records] == ["brand_new_kind", "artifact"]
+    assert [entry.kind for entry in records] == ["brand_new_kind", "artifact"]
     assert records[1].name is None
     assert log.counts == {"brand_new_kind": 1, "artifact": 1}
 
 
 def test_rank_prefix_of_torchrun() -> None:
     records, _ = read(f"[rank1]:{record('a')}")
-    assert [each.kind for each in records] == ["a"]
+    assert [entry.kind for entry in records] == ["a"]
 
 
 def test_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,8 +271,8 @@ def test_our_own_capture(foo_log: bytes) -> None:
 
 def test_every_payload_of_our_own_capture_is_sound(foo_log: bytes) -> None:
     records, _ = read(foo_log)
-    assert {each.payload_sound for each in records if each.digest} == {True}
-    assert sum(1 for each in records if each.digest) == foo_log.count(b'"has_payload"')
+    assert {entry.payload_sound for entry in records if entry.digest} == {True}
+    assert sum(1 for entry in records if entry.digest) == foo_log.count(b'"has_payload"')
 
 
 def grepped(data: bytes) -> dict[str, int]:
@@ -371,8 +371,8 @@ def test_a_log_in_small_pieces_is_read_the_same(fixtures: Path, data: st.DataObj
         assert b"".join(piece.raw for piece in pieces) == content
         records = [piece.record for piece in pieces if piece.record is not None]
         told.append((
-            [(one.line, one.kind, one.payload, one.payload_sound) for one in records],
+            [(entry.line, entry.kind, entry.payload, entry.payload_sound) for entry in records],
             log.counts, log.strings, log.number,
-            {reason: (one.count, one.line) for reason, one in log.dropped.items()},
+            {reason: (lost.count, lost.line) for reason, lost in log.dropped.items()},
         ))  # fmt: skip
     assert told[0] == told[1]

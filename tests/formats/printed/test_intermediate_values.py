@@ -21,7 +21,7 @@ def test_a_real_print(fixtures: Path) -> None:
     assert (second.when, second.kernel, second.argument) == ("before_launch", "cpp_fused_0", "buf0")
     assert (third.when, third.mean) == ("after_launch", -0.0549532)
     assert text.split("\n")[third.line - 1].startswith("[  after_launch - cpp_fused_0 - buf0")
-    launched = dict.fromkeys(each.kernel for each in found.values if each.when == "before_launch")
+    launched = dict.fromkeys(item.kernel for item in found.values if item.when == "before_launch")
     assert [*launched] == ["cpp_fused_0", "aoti_torch_cpu_addmm_out", "cpp_fused_relu_sum_1"]
 
 

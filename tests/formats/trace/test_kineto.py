@@ -46,7 +46,7 @@ def trace_of(*events: Event, **more: object) -> str:
 
 def test_our_own_trace(fixtures: Path) -> None:
     trace = read_chrome_trace(fixtures / "cuda-foo1" / "compiled.trace.json.gz")
-    (triton,) = [one for one in trace.kernels if one.name.startswith("triton_")]
+    (triton,) = [ran for ran in trace.kernels if ran.name.startswith("triton_")]
     assert (triton.calls, triton.join) == (2, "external id")
     assert triton.total_us == pytest.approx(1.952)
     assert triton.kernel_file is not None
@@ -71,7 +71,7 @@ def test_kernels_of_one_name_are_told_apart_by_file() -> None:
         launch("triton_a", "/f/a.py", 1), launch("triton_a", "/b/a.py", 2, ts=5),
         kernel("triton_a", 1, 10.5), kernel("triton_a", 2, 3.25), kernel("triton_a", 2, 3.25),
     ))  # fmt: skip
-    assert [(one.kernel_file, one.calls, one.total_us) for one in trace.kernels] == [
+    assert [(ran.kernel_file, ran.calls, ran.total_us) for ran in trace.kernels] == [
         ("/f/a.py", 1, 10.5),
         ("/b/a.py", 2, 6.5),
     ]
@@ -89,7 +89,7 @@ def test_join_by_name_under_graph_replay() -> None:
         launch("triton_a", "/f/a.py", 1), launch("triton_b", "/f/b.py", 2),
         launch("triton_b", "/f/other.py", 3), kernel("triton_a", 99), kernel("triton_b", 99),
     ))  # fmt: skip
-    found = {one.name: (one.kernel_file, one.join) for one in trace.kernels}
+    found = {ran.name: (ran.kernel_file, ran.join) for ran in trace.kernels}
     assert found == {"triton_a": ("/f/a.py", "name"), "triton_b": (None, None)}
     assert trace.joined_us() == {"name": 1.25, "none": 1.25}
 
@@ -101,7 +101,7 @@ def test_fractions_of_microseconds_are_kept() -> None:
 
 def test_copies_are_no_kernels() -> None:
     trace = read(trace_of(event("Memcpy DtoH", "gpu_memcpy"), event("Memset", "gpu_memset")))
-    assert sorted(one.kind for one in trace.kernels) == ["memcpy", "memset"]
+    assert sorted(ran.kind for ran in trace.kernels) == ["memcpy", "memset"]
 
 
 def test_gpu_annotations_are_no_work() -> None:
@@ -118,7 +118,7 @@ def test_work_of_an_mtia_device() -> None:
         event("dma_request", "mtia_ccp_events", dur=2, direction="HOST_TO_DEVICE"),
         event("event_wait", "mtia_ccp_events", dur=900), event("event_record", "mtia_ccp_events"),
     ))  # fmt: skip
-    found = {one.name: (one.kind, one.total_us, one.op) for one in trace.kernels}
+    found = {ran.name: (ran.kind, ran.total_us, ran.op) for ran in trace.kernels}
     assert found == {
         "aten::mul.out-dtype_Float": ("kernel", 4.5, "aten::mul"),
         "dma_request": ("memcpy", 2, None),
@@ -131,9 +131,9 @@ def test_kernels_whose_counters_were_read_have_no_durations() -> None:
     ranges = [event("gemm", "cuda_profiler_range", dur=121_431) for _ in range(3)]
     trace = read(trace_of(event("aten::mm"), event("cudaLaunchKernel", "cuda_runtime"), *ranges))
     assert (trace.kernels, trace.counted, trace.device_kind) == ([], 3, "cuda")
-    (finding,) = (one for one in examine(trace) if one.count == 3)
+    (finding,) = (found for found in examine(trace) if found.count == 3)
     assert (finding.level, finding.what) == ("warn", "kernels have no durations")
-    assert not any(one.what == "nothing ran on a device" for one in examine(trace))
+    assert not any(found.what == "nothing ran on a device" for found in examine(trace))
 
 
 BEFORE_KINETO = (
@@ -160,7 +160,7 @@ def test_the_profiler_before_kineto_on_a_gpu() -> None:
         of("CPU functions", "mm"), of("CPU functions", "mm", ph="s", cat="cpu_to_cuda", id=0),
         of("CUDA functions", "mm", dur=7), of("something else", "mm"),
     ]))  # fmt: skip
-    assert [(one.name, one.total_us) for one in trace.kernels] == [("mm", 7)]
+    assert [(ran.name, ran.total_us) for ran in trace.kernels] == [("mm", 7)]
     assert [(op.name, op.calls) for op in trace.ops] == [("mm", 1)]
     assert trace.device_kind == "cuda"
 
@@ -185,7 +185,7 @@ def test_forward_and_backward_cpu_kernels_are_told_apart() -> None:
         ]  # fmt: skip
     trace = read(trace_of(*events))
     assert [(region.calls, len(region.kernels)) for region in trace.regions] == [(2, 1), (2, 2)]
-    times = {(one.name, one.region): (one.calls, one.total_us) for one in trace.cpu_kernels}
+    times = {(ran.name, ran.region): (ran.calls, ran.total_us) for ran in trace.cpu_kernels}
     assert times == {
         ("cpp_fused_add_0", 0): (2, 6),
         ("cpp_fused_add_0", 1): (2, 14),
@@ -201,7 +201,7 @@ def test_forward_and_backward_cpu_kernels_are_told_apart() -> None:
 def test_impossible_durations_are_left_out_and_reported() -> None:
     text = trace_of(kernel("a", dur=-5), kernel("b", dur=1.8e19), kernel("c", dur=2))
     trace = read(text.replace("-5", "NaN"))
-    assert [one.name for one in trace.kernels] == ["c"]
+    assert [ran.name for ran in trace.kernels] == ["c"]
     assert [(repair.count, "duration" in repair.reason) for repair in trace.repairs] == [(2, True)]
 
 
@@ -237,7 +237,7 @@ def test_an_event_larger_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_control_characters_and_bare_backslashes() -> None:
     text = trace_of(kernel("a"), kernel("TAB"), kernel("PATH"), kernel("z"))
     trace = read(text.replace("TAB", "t\tb\x01").replace("PATH", "C:\\models\\x.py \\q"))
-    names = {one.name for one in trace.kernels}
+    names = {ran.name for ran in trace.kernels}
     assert names == {"a", "t\tb\x01", "C:\\models\\x.py \\q", "z"}
     (repair,) = trace.repairs
     assert (repair.reason, repair.count) == ("a bare backslash was escaped", 1)
@@ -246,14 +246,14 @@ def test_control_characters_and_bare_backslashes() -> None:
 def test_a_bare_backslash_in_the_last_event() -> None:
     text = trace_of(kernel("a"), kernel("PATH"))
     trace = read(text.replace("PATH", "C:\\models"))
-    assert {one.name for one in trace.kernels} == {"a", "C:\\models"}
+    assert {ran.name for ran in trace.kernels} == {"a", "C:\\models"}
     assert [repair.reason for repair in trace.repairs] == ["a bare backslash was escaped"]
 
 
 def test_half_a_character_where_a_number_belongs_costs_one_event() -> None:
     text = trace_of(kernel("a"), {**kernel("b"), "ts": "\ud800"}, kernel("PATH"))
     trace = read(text.replace("PATH", "C:\\models"))
-    assert {one.name for one in trace.kernels} == {"a", "C:\\models"}
+    assert {ran.name for ran in trace.kernels} == {"a", "C:\\models"}
     reasons = {repair.reason for repair in trace.repairs}
     assert "an event with a field of the wrong type was left out" in reasons
 
@@ -261,7 +261,7 @@ def test_half_a_character_where_a_number_belongs_costs_one_event() -> None:
 def test_an_event_that_cannot_be_mended_costs_itself_only() -> None:
     text = trace_of(kernel("a"), kernel("BAD"), kernel("c"))
     trace = read(text.replace('"BAD"', "oh no"))
-    assert {one.name for one in trace.kernels} == {"a", "c"}
+    assert {ran.name for ran in trace.kernels} == {"a", "c"}
     assert [repair.reason for repair in trace.repairs] == ["an event that is not JSON was left out"]
 
 
@@ -270,7 +270,7 @@ def test_thousands_of_broken_events_cost_themselves_only() -> None:
     backslash = json.dumps(kernel("b")).replace('"b"', '"C:\\models\\b"') + ",\n"
     events = (broken + backslash + json.dumps(kernel("a")) + ",\n") * 2000
     trace = read('{"traceEvents": [' + events + json.dumps(kernel("z")) + "]}")
-    assert {one.name: one.calls for one in trace.kernels} == {
+    assert {ran.name: ran.calls for ran in trace.kernels} == {
         "a": 2000, "C:\\models\x08": 2000, "z": 1,
     }  # fmt: skip
     assert {repair.reason: repair.count for repair in trace.repairs} == {
@@ -281,7 +281,7 @@ def test_thousands_of_broken_events_cost_themselves_only() -> None:
 
 def test_text_that_is_no_utf8() -> None:
     trace = read(trace_of(kernel("NAME"), kernel("b")).encode().replace(b"NAME", b"caf\xe9"))
-    assert {one.name for one in trace.kernels} == {"caf\ufffd", "b"}
+    assert {ran.name for ran in trace.kernels} == {"caf\ufffd", "b"}
     assert "UTF-8" in trace.repairs[0].reason
 
 
@@ -313,7 +313,7 @@ def test_numbers_that_are_none() -> None:
     text = trace_of(kernel("a", dur=2), kernel("b", dur=-7), kernel("c", dur=3))
     for none in ("NaN", "Infinity", "-Infinity"):
         trace = read(text.replace("-7", none).replace('"ts": 0', f'"ts": {none}'))
-        assert sorted((one.name, one.total_us) for one in trace.kernels) == [("a", 2), ("c", 3)]
+        assert sorted((ran.name, ran.total_us) for ran in trace.kernels) == [("a", 2), ("c", 3)]
         assert {repair.reason: repair.count for repair in trace.repairs} == {
             "an event with an impossible duration was left out": 1,
             "an event without a time stamp counts from 0": 2,
@@ -357,13 +357,13 @@ def test_agrees_with_a_plain_reading_of_real_traces(shared: Path) -> None:
         trace = read_chrome_trace(path)
         assert trace.repairs == [], path
         assert trace.events == len(events), path
-        work = [one for one in events if one.get("cat") in {"kernel", "gpu_memcpy", "gpu_memset"}]
-        assert sum(one.calls for one in trace.kernels) == len(work), path
+        work = [row for row in events if row.get("cat") in {"kernel", "gpu_memcpy", "gpu_memset"}]
+        assert sum(ran.calls for ran in trace.kernels) == len(work), path
         spent = sum(kernel.total_us for kernel in trace.kernels)
-        assert spent == pytest.approx(sum(one["dur"] for one in work)), path
-        ops = [one for one in events if one.get("cat") == "cpu_op"]
-        skipped = [one for one in ops if one["name"].startswith(("## Call", "ProfilerStep#"))]
-        assert sum(one.calls for one in trace.ops) == len(ops) - len(skipped), path
+        assert spent == pytest.approx(sum(row["dur"] for row in work)), path
+        ops = [row for row in events if row.get("cat") == "cpu_op"]
+        skipped = [op for op in ops if op["name"].startswith(("## Call", "ProfilerStep#"))]
+        assert sum(op.calls for op in trace.ops) == len(ops) - len(skipped), path
 
 
 def test_forward_and_backward_of_real_training(shared: Path) -> None:
@@ -371,10 +371,10 @@ def test_forward_and_backward_of_real_training(shared: Path) -> None:
     assert [region.calls for region in trace.regions] == [2, 2]
     forward, backward = trace.regions
     assert not forward.kernels & backward.kernels
-    triton = [one for one in trace.kernels if one.name.startswith("triton_")]
-    assert all(one.kernel_file and one.region is not None for one in triton)
-    for one in triton:
-        assert one.kernel_file in trace.regions[one.region or 0].kernels
+    triton = [ran for ran in trace.kernels if ran.name.startswith("triton_")]
+    assert all(ran.kernel_file and ran.region is not None for ran in triton)
+    for ran in triton:
+        assert ran.kernel_file in trace.regions[ran.region or 0].kernels
 
 
 @given(st.binary(max_size=1500))
@@ -394,7 +394,7 @@ def test_mutated_traces(fixtures: Path, data: st.DataObject) -> None:
         if content:
             content[at] = data.draw(st.integers(0, 255))
     trace = read(bytes(content))
-    assert all(one.total_us >= 0 for one in trace.kernels)
+    assert all(ran.total_us >= 0 for ran in trace.kernels)
 
 
 JSON = st.recursive(
@@ -409,7 +409,7 @@ JSON = st.recursive(
 ))  # fmt: skip
 def test_events_of_any_shape(odd: Event) -> None:
     trace = read(trace_of(kernel("a"), {"ph": "X", **odd}, kernel("z")))
-    assert {"a", "z"} <= {one.name for one in trace.kernels}
+    assert {"a", "z"} <= {ran.name for ran in trace.kernels}
 
 
 @pytest.mark.parametrize(

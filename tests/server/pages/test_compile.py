@@ -279,7 +279,7 @@ def test_compile_times_and_candidates(client: TestClient, captured: str) -> None
     assert page["tunings"] == 1
     (table,) = api(client, urls.tuned(captured))["tunings"]
     assert table["compile"]["id"] == "0/0"
-    assert [(one["name"], one["slower"]) for one in table["candidates"]] == [
+    assert [(candidate["name"], candidate["slower"]) for candidate in table["candidates"]] == [
         ("triton_mm_12", 1.0), ("mm", 2.0),
     ]  # fmt: skip
     assert (table["count"], table["seconds"]) == (30, 0.5)

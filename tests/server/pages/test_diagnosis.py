@@ -137,10 +137,10 @@ LOOPED = [
         on_host("cpu_op", "Torch-Compiled Region: 0/0", begin + 100, 100),
         *launched(begin + 120, 1_000 * step, "triton_poi_fused_add_0"),
         *(
-            each
+            event
             for number in range(200)
             for at in (begin + 1_000 + 80 * number,)
-            for each in (
+            for event in (
                 on_host("cpu_op", "aten::exp", at, 78),
                 *launched(at + 40, 1_000 * step + number + 1, "exp_kernel"),
             )
@@ -155,10 +155,10 @@ EMPTIED = [
     for event in (
         on_host("user_annotation", f"ProfilerStep#{step}", begin, 20_000),
         *(
-            each
+            event
             for number in range(20)
             for at in (begin + 100 + 900 * number,)
-            for each in (
+            for event in (
                 on_host("cuda_runtime", "cudaMalloc" if number < 15 else "cudaFree", at, 800),
                 *launched(at + 810, 100 * step + number, "triton_poi_fused_add_0"),
             )
@@ -215,7 +215,7 @@ def evidence_of(session: Session, run: str) -> Evidence:
 
 
 def cause(found: Diagnosis, kind: str) -> Cause:
-    return next(each for each in (*found.causes, *found.more) if each.kind == kind)
+    return next(row for row in (*found.causes, *found.more) if row.kind == kind)
 
 
 def test_an_optimizer_that_updates_whole_tables_is_told(
@@ -228,7 +228,7 @@ def test_an_optimizer_that_updates_whole_tables_is_told(
 
 
 def places(of: Cause) -> list[str]:
-    return [f"{each.path.rpartition('/')[2]}:{each.line} {each.code}" for each in of.lines]
+    return [f"{line.path.rpartition('/')[2]}:{line.line} {line.code}" for line in of.lines]
 
 
 def test_a_device_that_waits_is_told_to_record_cuda_graphs(foo1: Evidence) -> None:
@@ -238,8 +238,8 @@ def test_a_device_that_waits_is_told_to_record_cuda_graphs(foo1: Evidence) -> No
     assert first.what == f"The device is idle for 55.9{THIN}µs of each step of 56.9{THIN}µs."
     assert first.share == pytest.approx(0.439, abs=0.001)
     assert "mode='reduce-overhead'" in first.fix
-    assert [each.split()[0] for each in places(first)] == ["models.py:8"]
-    said = [each.text for each in found.cleared]
+    assert [place.split()[0] for place in places(first)] == ["models.py:8"]
+    said = [check.text for check in found.cleared]
     assert {"No graph breaks.", "No recompiles."} <= set(said)
 
 
@@ -253,7 +253,7 @@ def test_work_of_the_host_counts_what_is_copied_for_it(
     logits = diagnose(evidence_of(session, runs["logits_to_cpu"]))
     assert "`aten::argmax` runs on the host" in logits.causes[0].what
     assert logits.causes[0].share == pytest.approx(0.98, abs=0.01)
-    assert not any(each.kind == "exposed" for each in (*logits.causes, *logits.more))
+    assert not any(row.kind == "exposed" for row in (*logits.causes, *logits.more))
 
 
 def test_operators_that_run_object_by_object_are_counted(
@@ -310,7 +310,7 @@ def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     assert "`print`" in breaks.what
     assert breaks.share is None
     assert breaks.lines[0].code.startswith("print(")
-    assert any(not each.judged for each in found.cleared)
+    assert any(not check.judged for check in found.cleared)
 
 
 def test_a_break_that_torch_has_no_hint_for_is_told_what_to_write(
@@ -329,8 +329,8 @@ def test_texts_that_would_not_have_breaks_clear_none(
     session: Session, runs: dict[str, str]
 ) -> None:
     found = diagnose(evidence_of(session, runs["tables"]))
-    assert not any(each.text.startswith("No ") and each.judged for each in found.cleared)
-    assert any("The texts do not say" in each.text for each in found.cleared)
+    assert not any(check.text.startswith("No ") and check.judged for check in found.cleared)
+    assert any("The texts do not say" in check.text for check in found.cleared)
 
 
 def test_the_overview_says_once_what_happened_and_what_is_missing(
@@ -391,7 +391,7 @@ def test_what_a_kernel_computes_at_great_cost_is_named_with_its_line(
     scripted: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel of `maximum`, as if that were a power, an addition to places or random."""
-    kernels = [replace(each, us=400.0) for each in scripted.kernels]
+    kernels = [replace(kernel, us=400.0) for kernel in scripted.kernels]
     found = replace(scripted, kernels=kernels)
     ((slug, nodes),) = found.nodes().items()
     for name in ("POWER", "ATOMIC", "DRAWN"):
@@ -400,7 +400,7 @@ def test_what_a_kernel_computes_at_great_cost_is_named_with_its_line(
     assert costly.powers(found) is None  # it has other nodes
 
     def computing(target: str) -> Evidence:
-        own = [replace(each, target=target) if each.inputs else each for each in nodes]
+        own = [replace(node, target=target) if node.inputs else node for node in nodes]
         return replace(found, read={slug: own})
 
     power = costly.powers(computing("torch.ops.aten.pow.Tensor_Tensor"))
@@ -425,7 +425,7 @@ def test_what_a_kernel_computes_at_great_cost_is_named_with_its_line(
 def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:
     """The kernel of `neg` and `maximum`, under the name of one that converts."""
     kernels = [
-        replace(each, name="triton_poi_fused__to_copy_view_0", us=20.0) for each in foo1.kernels
+        replace(kernel, name="triton_poi_fused__to_copy_view_0", us=20.0) for kernel in foo1.kernels
     ]
     casts = cause(diagnose(replace(foo1, kernels=kernels)), "casts")
     assert (casts.wins_us, casts.known) == (20.0, "at most")
@@ -434,7 +434,7 @@ def test_kernels_that_only_convert_name_the_line(foo1: Evidence) -> None:
 
 def test_a_disturbed_run_says_so_first_and_shows_shares(foo1: Evidence) -> None:
     kernels = [
-        replace(each, name="triton_poi_fused__to_copy_view_0", us=20.0) for each in foo1.kernels
+        replace(kernel, name="triton_poi_fused__to_copy_view_0", us=20.0) for kernel in foo1.kernels
     ]
     found = diagnose(replace(foo1, kernels=kernels, kernel_us=9_000.0))
     assert found.causes[0].kind == "disturbed"
@@ -455,7 +455,7 @@ def test_a_timed_step_that_is_longer_than_the_profiled_ones_is_another(foo1: Evi
 
 def test_no_win_exceeds_the_step_and_no_kernel_counts_twice(foo1: Evidence) -> None:
     kernels = [
-        replace(each, name="triton_poi_fused__to_copy_view_0", us=90.0) for each in foo1.kernels
+        replace(kernel, name="triton_poi_fused__to_copy_view_0", us=90.0) for kernel in foo1.kernels
     ]
     casts = cause(diagnose(replace(foo1, kernels=kernels)), "casts")
     assert casts.wins_us == foo1.step_us
@@ -463,7 +463,7 @@ def test_no_win_exceeds_the_step_and_no_kernel_counts_twice(foo1: Evidence) -> N
     second = replace(casts, kind="scalar loops", share=0.5)
     other = replace(casts, kind="fallbacks", share=0.1, kernels={99: 5.0})
     found = ranked([second, other, first])
-    assert [each.kind for each in found.causes] == ["casts", "fallbacks"]
+    assert [row.kind for row in found.causes] == ["casts", "fallbacks"]
 
 
 def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Evidence) -> None:
@@ -473,7 +473,7 @@ def test_autotuning_is_offered_only_where_it_has_kernels_to_choose_from(foo1: Ev
     cpu = replace(foo1.shown, breakdown=replace(foo1.shown.breakdown, on_device=False))
     on_cpu = replace(foo1, shown=cpu)
     assert "freezing" in autotune(on_cpu)
-    backward = [replace(each, slug="model__0_backward_1.0") for each in foo1.graphs]
+    backward = [replace(graph, slug="model__0_backward_1.0") for graph in foo1.graphs]
     assert not autotune(replace(on_cpu, graphs=backward))
 
 
@@ -545,7 +545,7 @@ def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:
 
 
 def test_a_compiled_function_that_a_loop_calls_is_told(scripted: Evidence) -> None:
-    kernels = [replace(each, calls=48.0) for each in scripted.kernels]
+    kernels = [replace(kernel, calls=48.0) for kernel in scripted.kernels]
 
     def told(calls: int) -> Cause:
         region = RegionTime(
@@ -613,7 +613,7 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
 
     assert unread_gradients(uneven) is None
     given = with_steps(unread_gradients={"teacher": 0.8})
-    given.graphs = [replace(each, direction="backward") for each in given.graphs]
+    given.graphs = [replace(graph, direction="backward") for graph in given.graphs]
     given.step_us = 2.0
     unread = unread_gradients(given)
     assert unread is not None
@@ -665,7 +665,7 @@ def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -
     assert anew is not None
     assert anew.what.endswith("because the program defined it anew.")
     assert no_code(scripted) is None
-    scripted.story.story.compiles = [replace(each, outcome="no code") for each in again]
+    scripted.story.story.compiles = [replace(done, outcome="no code") for done in again]
     assert no_code(scripted) is not None
 
 
@@ -692,12 +692,12 @@ def test_products_that_a_loop_computes_one_by_one_or_that_pick_rows_are_found() 
 
     heads = [node(f"bmm_{at}", "aten.bmm.default", "q", f"part_{at}") for at in range(8)]
     (group,) = independent_products(heads)
-    assert [each.name for each in group] == [each.name for each in heads]
+    assert [product.name for product in group] == [product.name for product in heads]
     assert independent_products(heads[1:]) == []
     layers = [
-        each
+        made
         for at in range(8)
-        for each in (
+        for made in (
             node(f"mm_{at}", "aten.mm.default", f"relu_{at - 1}", "weight"),
             node(f"relu_{at}", "aten.relu.default", f"mm_{at}"),
         )
@@ -739,9 +739,9 @@ def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:
 
     def experts(count: int) -> list[FxNodeDraft]:
         return [
-            each
+            made
             for at in range(count)
-            for each in (
+            for made in (
                 node(f"eq_{at}", "aten.eq.Scalar", "chosen"),
                 node(f"where_{at}", "aten.where.self", f"eq_{at}", "weight"),
                 node(f"in_{at}", "aten.mm.default", "x", f"a_{at}"),
@@ -753,7 +753,7 @@ def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:
 
     gate = [node("gate", "aten.mm.default", "x", "w"), node("chosen", "aten.argmax", "gate")]
     (group,) = masked_branches([*gate, *experts(4)])
-    assert [sorted(each.name for each in branch) for branch in group] == [
+    assert [sorted(product.name for product in branch) for branch in group] == [
         [f"in_{at}", f"out_{at}"] for at in range(4)
     ]
     assert masked_branches([*gate, *experts(3)]) == []
@@ -782,7 +782,7 @@ def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() 
 def test_a_fix_that_costs_accuracy_still_comes_before_much_smaller_ones() -> None:
     large = Cause("float32", "", "", share=0.84, trade="less accurate")
     small = Cause("casts", "", "", share=0.02)
-    assert [each.kind for each in ranked([small, large]).causes] == ["float32", "casts"]
+    assert [row.kind for row in ranked([small, large]).causes] == ["float32", "casts"]
 
 
 def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
@@ -808,8 +808,8 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
         node("output", "output", "mul"),
     ]
     names = dynamo_names(nodes, dynamo)
-    assert [each.name for each in depending_on(nodes, names)] == ["sin", "where"]
-    same = [each.name for each in depending_on(nodes, names, ["L_x_"])]
+    assert [made.name for made in depending_on(nodes, names)] == ["sin", "where"]
+    same = [made.name for made in depending_on(nodes, names, ["L_x_"])]
     assert same == ["sin", "where", "mul"]
     assert dynamo_names(nodes[1:], dynamo) == {}  # another order of arguments
 
@@ -861,7 +861,7 @@ def test_what_checkpoints_compute_again_is_estimated(
     assert again.wins_us is not None
     assert again.wins_us >= 0.976
     assert again.trade  # nobody knows how much memory it needs
-    assert [(each.path, each.line) for each in again.lines] == [("models.py", 7)]
+    assert [(line.path, line.line) for line in again.lines] == [("models.py", 7)]
     read["backward"] = []
     assert costly.checkpoints(found) is None
     monkeypatch.setattr(costly, "read_blob", lambda *_: b"")
@@ -898,11 +898,11 @@ def test_causes_are_ranked_by_what_they_win() -> None:
         made("once", share=0.9, known="measured", of="compile time"),
         made("fails", urgent=True),
     ])  # fmt: skip
-    assert [each.kind for each in (*found.causes, *found.more)] == [
+    assert [row.kind for row in (*found.causes, *found.more)] == [
         "fails", "once", "estimated", "measured", "bound", "changes numbers", "unknown",
     ]  # fmt: skip
     assert len(found.causes) == 3
-    assert [each.text for each in found.cleared] == ["No recompiles."]
+    assert [check.text for check in found.cleared] == ["No recompiles."]
 
 
 def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
@@ -912,7 +912,7 @@ def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:
     shown = replace(foo1.shown, breakdown=figures, comparison=None)
     found = diagnose(replace(foo1, shown=shown))
     assert not found.causes
-    assert any("The device is busy for" in each.text for each in found.cleared)
+    assert any("The device is busy for" in check.text for check in found.cleared)
 
 
 def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(

@@ -147,7 +147,7 @@ def test_a_log_of_a_failure_is_explained(
     assert failure["component"] == "backend"
     assert "broken_backend" in failure["title"]
     assert failure["user"]["function"] == "broken_backend"
-    folded = [part["shown"] for one in failure["chain"] for part in one["folds"]]
+    folded = [part["shown"] for step in failure["chain"] for part in step["folds"]]
     assert folded == [False, True]
     assert failure["record"]
 

@@ -35,7 +35,7 @@ def test_records_lead_to_their_payload_and_to_their_line(filled: TestClient, run
             continue
         last = record["line"] + record["lines"] - 1
         place = urls.artifact_text(file["artifact"], record["line"] + 1, last)
-        in_log = [each.removeprefix("\t") for each in filled.get(place).text.split("\n")]
+        in_log = [shown.removeprefix("\t") for shown in filled.get(place).text.split("\n")]
         payload = filled.get(urls.artifact_text(record["artifact"])).text
         assert "\n".join(in_log[: record["lines"] - 1]) == payload
 

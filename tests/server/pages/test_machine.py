@@ -43,7 +43,7 @@ def test_machine_code_is_compared_and_operations_are_left_out(
     text = client.get(where).text
     assert "Profile with Nsight Compute" in text
     lines = client.get(urls.api(where)).json()["machine"]["lines"]
-    line = next(each for each in lines if each["without"])
+    line = next(row for row in lines if row["without"])
     assert f'name="without" value="{line["line"]}"' in one_line(text)
     with sessions(engine).begin() as session:
         found = LeftOut(line["line"], "", line["without"], missing="The kernel does not compile.")

@@ -43,13 +43,13 @@ def parts(filled: TestClient) -> dict[str, str]:
 def leaves(value: Any) -> Iterator[str]:
     """Every text and number in a JSON value, as a page may write it."""
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, part in value.items():
             yield key
-            yield from leaves(each)
+            yield from leaves(part)
     elif isinstance(value, list):
         yield str(len(value))
-        for each in value:
-            yield from leaves(each)
+        for part in value:
+            yield from leaves(part)
     elif isinstance(value, int | float):
         yield str(value)
         yield from (plain(format(value)) for format in FORMATS)
@@ -130,7 +130,7 @@ def test_programs_find_the_documentation(filled: TestClient) -> None:
     assert '<h2 id="memory">' in page
     assert '<a href="/docs/decisions/README">' in filled.get("/docs/architecture").text
     assert 'href="/docs/settings#' in filled.get("/docs", params={"q": "INDUCTORSCOPE_TOKEN"}).text
-    documented = {each.doc for each in PAGES if each.doc}
+    documented = {row.doc for row in PAGES if row.doc}
     for path, _, part in (doc.partition("#") for doc in documented):
         text = filled.get(f"/docs/{path}").text
         assert not part or f'id="{part}"' in text, f"{path}#{part}"
@@ -148,17 +148,17 @@ HOSTILE = (
 def test_texts_of_a_run_stay_quoted(text: str) -> None:
     parse = MarkdownIt("commonmark").enable("table").parse
     (_, name, _) = parse(f"a {code(text)}")
-    assert {each.type for each in name.children or []} <= {"text", "code_inline"}
+    assert {token.type for token in name.children or []} <= {"text", "code_inline"}
     fence = parse(f"{block(text, 'python')}\n\nafter")
-    assert [each.type for each in fence][:2] == ["fence", "paragraph_open"]
+    assert [token.type for token in fence][:2] == ["fence", "paragraph_open"]
     (_, sentence, _) = parse(f"a {prose(text)}")
-    assert {each.type for each in sentence.children or []} <= {
+    assert {token.type for token in sentence.children or []} <= {
         "text",
         "code_inline",
         "text_special",
     }
-    cells = [each for each in parse("\n".join(table(["h"], [[code(text)], [prose(text)]])))
-             if each.type == "td_open"]  # fmt: skip
+    cells = [token for token in parse("\n".join(table(["h"], [[code(text)], [prose(text)]])))
+             if token.type == "td_open"]  # fmt: skip
     assert len(cells) == 2
     assert not re.search(r"[\x1b\u202e]", code(text) + block(text) + prose(text))
 

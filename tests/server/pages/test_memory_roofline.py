@@ -105,7 +105,7 @@ def test_memory_measured_at_the_peak_of_a_step(
             session.get_one(Run, run).environment = environment
         engine.dispose()
     assert (measured["here"], measured["elsewhere"]) == (67584, 520)
-    assert [(each["buffers"], each["nbytes"]) for each in measured["held"]] == [
+    assert [(buffer["buffers"], buffer["nbytes"]) for buffer in measured["held"]] == [
         (["buf0"], 67584), ([], 512), ([], 8),
     ]  # fmt: skip
     assert "test_memory_roofline.py:7" in text
@@ -121,7 +121,7 @@ def test_lines_and_buffers_are_chosen_and_sorted_by_the_server(
     late = filled.get(where, params={"lines_from": 1000, "buffers_from": 1000}).json()
     assert (late["steps"], late["storages"]) == ([], [])
     born = filled.get(where, params={"order": "born"}).json()["storages"]
-    assert [each["born"] for each in born] == sorted(each["born"] for each in born)
+    assert [row["born"] for row in born] == sorted(row["born"] for row in born)
     for wrong in ({"kind": "nonsense"}, {"order": "x"}, {"lines_from": -1}):
         assert filled.get(where, params=wrong).status_code == 422
 
@@ -164,7 +164,7 @@ def test_kernel_tells_its_bytes_and_offers_its_test_case(
 ) -> None:
     where = f"/runs/{run}/graphs/{GRAPH}/kernels/{kernel}"
     page = filled.get(f"/api{where}").json()
-    traffic = {each["pointer"]: each for each in page["work"]["bytes"]["traffic"]}
+    traffic = {row["pointer"]: row for row in page["work"]["bytes"]["traffic"]}
     assert traffic["out_ptr0"]["writes"] == 67120
     assert page["may_benchmark"] is False
     text = filled.get(where).text

@@ -8,7 +8,7 @@ def test_nodes_name_what_they_take(filled: TestClient, graph: str) -> None:
     names = nodes["names"]
     assert len({len(column) for column in nodes.values()}) == 1
     taken = {
-        names[at]: [names[each] for each in inputs] for at, inputs in enumerate(nodes["inputs"])
+        names[at]: [names[other] for other in inputs] for at, inputs in enumerate(nodes["inputs"])
     }
     assert taken["neg"] == ["arg0_1"]
     assert taken["maximum"] == ["arg1_1", "neg"]

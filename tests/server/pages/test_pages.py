@@ -102,7 +102,7 @@ def test_the_navigation_of_a_run_marks_each_of_its_pages(filled: TestClient, run
         nav = re.search(r'<nav class="run-nav" .*?</nav>', answer.text, re.DOTALL)
         assert nav is not None
         assert re.findall(r'href="([^"]+)"', nav[0]) == [
-            urls.at(one.path, run=run) for one in listed
+            urls.at(row.path, run=run) for row in listed
         ]
         assert re.findall(r'aria-current="page"[^>]*>(\w+)<', one_line(nav[0])) == [page.tab]
         if page.view:

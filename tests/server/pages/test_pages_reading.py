@@ -157,9 +157,9 @@ def test_every_page_works_at_every_step(client: TestClient, half: HalfRead) -> N
     for number, step in enumerate(steps):
         step()
         for address in pages_of(half.id, "backward" if number > 1 else None):
-            for each in (address, f"/api{address}"):
-                answer = client.get(each)
-                assert answer.status_code == 200, f"{each}: {answer.text}"
+            for asked in (address, f"/api{address}"):
+                answer = client.get(asked)
+                assert answer.status_code == 200, f"{asked}: {answer.text}"
     half.finish()
     for address in pages_of(half.id, "forward"):
         assert client.get(address).status_code == 200
@@ -171,7 +171,7 @@ def test_a_run_says_that_it_is_being_read_instead_of_judging(
 ) -> None:
     def row() -> Any:
         rows = client.get("/api/?q=&sort=created_at").json()["runs"]
-        return next(each for each in rows if each["id"] == half.id)
+        return next(row for row in rows if row["id"] == half.id)
 
     half.lay_out()
     half.link_one()

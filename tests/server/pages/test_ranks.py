@@ -135,7 +135,7 @@ def test_a_missing_collective_is_a_failure_everywhere(job: Job) -> None:
     assert run["verdict"]["level"] == "bad"
     assert lacks in run["verdict"]["text"]
     whole = job.client.get(f"/api{urls.run(job.whole)}").json()
-    assert all(each["kind"] != "failure" for each in whole["diagnosis"]["causes"])
+    assert all(cause["kind"] != "failure" for cause in whole["diagnosis"]["causes"])
 
 
 def test_traces_without_logs(job: Job) -> None:

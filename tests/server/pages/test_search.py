@@ -60,7 +60,7 @@ def test_kernels_and_runs_are_found_by_name(filled: TestClient, run: str) -> Non
     for kernel in page["kernels"]:
         assert "triton_" in kernel["name"]
         assert filled.get(kernel["url"]).status_code == 200
-    assert [each["id"] for each in found(filled, q="foo1")["runs"]] == [run]
+    assert [row["id"] for row in found(filled, q="foo1")["runs"]] == [run]
     # In one run names of others are not looked for.
     assert found(filled, q="foo1", run=run)["runs"] == []
     assert found(filled, q="triton_", run="0" * 16)["kernels"] == []
@@ -130,7 +130,7 @@ def test_earlier_and_later_lines_show_a_whole_file(filled: TestClient, run: str,
     line: int | None = 1
     while line is not None:
         page = filled.get(f"/api{urls.file(run, log['artifact'], line=line)}").json()
-        numbers = [each["number"] for each in page["lines"]]
+        numbers = [row["number"] for row in page["lines"]]
         seen += [number for number in numbers if not seen or number > seen[-1]]
         line = page["after"]
     assert seen == list(range(1, page["line_count"] + 1))

@@ -68,8 +68,8 @@ def test_metrics_have_a_format_that_prometheus_reads(
     assert first.headers["x-request-id"] != answer.headers["x-request-id"]
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     line = re.compile(r'(# TYPE \w+ \w+|\w+({\w+="[^"]*"(,\w+="[^"]*")*})? [-0-9.e+]+)')
-    for each in answer.text.splitlines():
-        assert line.fullmatch(each), each
+    for text in answer.text.splitlines():
+        assert line.fullmatch(text), text
     for part in (
         'inductorscope_request_seconds_count{method="GET",route="/jobs",status="200"} 1',
         'inductorscope_jobs{kind="capture",state="queued"} 1',

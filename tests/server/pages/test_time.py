@@ -44,10 +44,10 @@ def test_costs_of_lines_sum_to_the_kernels(
     whole = page["kernel_time_us"]
     assert sum(line["shared_us"] for line in page["source_lines"]) == pytest.approx(whole)
     assert all(line["time_us"] >= line["shared_us"] - 1e-9 for line in page["source_lines"])
-    assert sum(one["us"] for one in page["map"] if not one["parent"]) == pytest.approx(whole)
-    tiles = {one["id"]: one["us"] for one in page["map"]}
-    for parent in {one["parent"] for one in page["map"]} - {""}:
-        inside = sum(one["us"] for one in page["map"] if one["parent"] == parent)
+    assert sum(tile["us"] for tile in page["map"] if not tile["parent"]) == pytest.approx(whole)
+    tiles = {tile["id"]: tile["us"] for tile in page["map"]}
+    for parent in {tile["parent"] for tile in page["map"]} - {""}:
+        inside = sum(tile["us"] for tile in page["map"] if tile["parent"] == parent)
         assert inside == pytest.approx(tiles[parent]), parent
     assert all(line["path"].endswith("models.py") for line in page["source_lines"][:3])
 
@@ -94,14 +94,14 @@ def test_groups_sum_to_the_profiles(trained: tuple[TestClient, dict[str, str]], 
         total = profiles[side]["facts"]["breakdown"]["total_us"] / both["steps"]
         assert both[f"{side}_us"] == pytest.approx(total)
         assert sum(group[f"{side}_us"] for group in both["groups"]) == pytest.approx(total)
-    fused = {one["group"]: one for one in both["groups"]}["element-wise, reductions, copies"]
+    fused = {group["group"]: group for group in both["groups"]}["element-wise, reductions, copies"]
     assert fused["eager_us"] > fused["compiled_us"] > 0
 
 
 def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) -> None:
     """A module that profiled itself says the same over the wall as its own log."""
     page = page_of(trained, "cuda-gpt-train")
-    backward = next(one for one in page["profiles"] if "backward" in one["label"])
+    backward = next(profile for profile in page["profiles"] if "backward" in profile["label"])
     assert backward["over_wall"] == pytest.approx(0.2654, abs=1e-4)
     assert (backward["steps"], backward["wall_us"]) == (100, 1546)
     assert backward["facts"]["attributed_us"] > 0.98 * backward["facts"]["kernel_us"]
@@ -168,4 +168,4 @@ def test_kernels_of_less_than_a_wave_are_listed(trained: tuple[TestClient, dict[
     link = f"/runs/{run}/kernels?fill=part&amp;order=waves"
     assert link in client.get(f"/runs/{run}/kernels").text
     part = client.get(f"/api/runs/{run}/kernels?fill=part&order=waves").json()["kernels"]
-    assert len(part) == page["under_a_wave"] == sum(each < 1 for each in waves) < len(waves)
+    assert len(part) == page["under_a_wave"] == sum(wave < 1 for wave in waves) < len(waves)

@@ -109,7 +109,7 @@ def quoted_only(text: str) -> bool:
     """Whether the order stands in code alone."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     inline = [child for token in tokens for child in token.children or []]
-    plain = "".join(each.content for each in inline if each.type != "code_inline")
+    plain = "".join(token.content for token in inline if token.type != "code_inline")
     return ORDER not in plain and not any(
         ORDER in token.content for token in tokens if token.type == "html_block"
     )

@@ -40,13 +40,13 @@ def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
         async with turns.turn("a"):
             pass
         blocked = [turns.turn("a") for _ in range(OF_ONE)]
-        for each in blocked:
-            await each.__aenter__()
+        for request in blocked:
+            await request.__aenter__()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01), turns.turn("a"):
                 pass
-        for each in blocked:
-            await each.__aexit__(None, None, None)
+        for request in blocked:
+            await request.__aexit__(None, None, None)
         async with turns.turn("a"):
             pass
 

@@ -189,14 +189,14 @@ def _routes(client: TestClient) -> list[tuple[str, str, bool, bool]]:
     """Every operation that is described: method, path, whether the path has parts, and whether the
     answer depends on the run that is asked for."""
     return [
-        (method.upper(), path, "{" in path, "{" in path or bool(BY_QUERY & _parameters(each)))
+        (method.upper(), path, "{" in path, "{" in path or bool(BY_QUERY & _parameters(operation)))
         for path, operations in client.app.openapi()["paths"].items()  # type: ignore[attr-defined]
-        for method, each in operations.items()
+        for method, operation in operations.items()
     ]
 
 
 def _parameters(operation: dict[str, Any]) -> set[str]:
-    return {each["name"] for each in operation.get("parameters", ())}
+    return {parameter["name"] for parameter in operation.get("parameters", ())}
 
 
 def _mentions(text: str, kind: str) -> bool:
@@ -207,7 +207,7 @@ def test_every_route_has_a_rule_and_known_parameters(team: Team) -> None:
     for route in iter_route_contexts(team.client.app.routes):  # type: ignore[attr-defined]
         if not isinstance(route.original_route, APIRoute):
             continue
-        rules = [each for each in route.dependencies if isinstance(each.dependency, Needs)]
+        rules = [rule for rule in route.dependencies if isinstance(rule.dependency, Needs)]
         assert rules, f"{route.path} needs a rule: see access/rules.py"
         unknown = set(re.findall(r"{(\w+)", str(route.path))) - CHECKS.keys() - NAMED
         assert not unknown, f"{route.path}: {unknown} needs a check in access/rules.py"
@@ -221,7 +221,7 @@ def test_every_route_has_a_rule_and_known_parameters(team: Team) -> None:
 @pytest.mark.parametrize("who", SEES)
 def test_nobody_gets_what_they_may_not_see(team: Team, who: str, kind: str) -> None:
     parts = team.parts[kind]
-    hidden = [each for each in KINDS if each not in SEES[who]]
+    hidden = [secret for secret in KINDS if secret not in SEES[who]]
     sees = kind in SEES[who]
     found = 0
     for method, path, of_run, depends in _routes(team.client):
@@ -236,7 +236,7 @@ def test_nobody_gets_what_they_may_not_see(team: Team, who: str, kind: str) -> N
         )  # fmt: skip
         echoes = "history" in path or ("atlas" in path and answer.status_code == 404)
         text = answer.text.replace(query["name"], "") if echoes else answer.text
-        leaked = [each for each in hidden if _mentions(text, each)]
+        leaked = [secret for secret in hidden if _mentions(text, secret)]
         assert not leaked, f"{who} reads {leaked} at {method} {path}"
         if of_run and not sees and path != "/api/watch/{key}":
             assert answer.status_code in (401, 403, 404, 422), f"{who} may {method} {path}"
@@ -322,7 +322,7 @@ def test_a_run_that_two_people_sent_stays_with_the_other(team: Team) -> None:
     restore = f"/server/trash/{run}/restore"
     for who, deleted, status in (("contributor", [], 404), ("ada", [run], 303)):
         trash = team.send(who, "GET", "/api/account").json()["trash"]["runs"]
-        assert [each["id"] for each in trash] == deleted
+        assert [row["id"] for row in trash] == deleted
         assert (restore in team.send(who, "GET", "/account").text) == bool(deleted)
         assert team.send(who, "POST", restore).status_code == status
     assert team.send("ada", "GET", f"/api/runs/{run}/state").status_code == 200
@@ -354,7 +354,7 @@ def test_signing_in_renews_the_cookie(team: Team) -> None:
     for who, status in (("fixed", 401), ("replayed", 401), ("guessed", 401), ("current", 200)):
         assert team.send(who, "GET", "/api/account").status_code == status, who
     account = team.send("current", "GET", "/api/account").json()
-    (this,) = [each for each in account["logins"] if each["this"]]
+    (this,) = [login for login in account["logins"] if login["this"]]
     assert team.send("author", "POST", f"/account/logins/{this['id']}/end").status_code == 303
     assert team.send("current", "GET", "/api/account").status_code == 200
     assert team.send("current", "POST", f"/account/logins/{this['id']}/end").status_code == 303
@@ -465,10 +465,10 @@ def test_the_audit_says_who_read_and_deleted(team: Team) -> None:
     run = team.parts["private"]["run"]
     assert team.send("administrator", "DELETE", f"/api/runs/{run}").status_code == 204
     with parts.read() as session:
-        noted = [(each["who"], each["action"], each["target"]) for each in entries(session)]
+        noted = [(entry["who"], entry["action"], entry["target"]) for entry in entries(session)]
     of_project = team.parts["project"]["run"]
-    read = [each for each in noted if each[1] == "read" and of_project in str(each[2])]
-    assert [each[0] for each in read].count("reader in the project") == 1
-    assert not [each for each in read if each[0] == "reader"]
+    read = [entry for entry in noted if entry[1] == "read" and of_project in str(entry[2])]
+    assert [entry[0] for entry in read].count("reader in the project") == 1
+    assert not [entry for entry in read if entry[0] == "reader"]
     assert ("administrator", "delete", f"/api/runs/{run}") in noted
     assert ("reader", "make a token", "notes (read)") in noted
