@@ -111,6 +111,29 @@ def test_several_processes_may_start_at_once(fresh: Settings) -> None:
     engine.dispose()
 
 
+@pytest.mark.parametrize("revision", ["0016", "0017"])
+def test_a_database_from_before_the_first_release_is_brought_over(
+    fresh: Settings, revision: str
+) -> None:
+    migrate(fresh)
+    engine = make_engine(fresh)
+    with engine.begin() as connection:
+        kept = text("INSERT INTO projects (name, created_at) VALUES ('kept', CURRENT_TIMESTAMP)")
+        connection.execute(kept)
+        connection.execute(text("DROP TABLE survey_cells"))
+        if revision == "0016":
+            connection.execute(text("ALTER TABLE call_times DROP COLUMN instances"))
+        was = text("UPDATE alembic_version SET version_num = :revision")
+        connection.execute(was, {"revision": revision})
+    migrate(fresh)
+    with engine.connect() as connection:
+        assert differences(connection) == []
+        assert connection.execute(text("SELECT name FROM projects")).scalar() == "kept"
+        found = connection.execute(text("SELECT version_num FROM alembic_version"))
+        assert found.scalars().all() == [NEWEST_REVISION]
+    engine.dispose()
+
+
 def test_a_database_of_another_version_is_refused_in_words(fresh: Settings) -> None:
     migrate(fresh)
     engine = create_engine(database_url(fresh))

@@ -4,12 +4,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.script.revision import ResolutionError
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.pool import NullPool
 
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url, sqlite_engine
 from inductorscope.store.database.errors import MigrationError
+from inductorscope.store.migrations.versions.r0018_first_release import bring_over
 from inductorscope.store.tables.all import TABLES
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
@@ -56,6 +57,8 @@ def _take_turn(connection: Connection) -> None:
 
 def _run_revisions(connection: Connection) -> None:
     """Runs all revisions up to the newest in the connection's transaction."""
+    if inspect(connection).has_table("alembic_version"):
+        bring_over(connection)
     try:
         command.upgrade(alembic_config(connection), "head")
     except CommandError as error:

@@ -255,6 +255,7 @@ CREATE INDEX ix_profiles_run_id ON profiles (run_id);
 CREATE TABLE call_times (
   call_id BIGINT NOT NULL, time_us DOUBLE PRECISION NOT NULL, known TEXT NOT NULL,
   runs BIGINT NOT NULL, median_us DOUBLE PRECISION, p10_us DOUBLE PRECISION, p90_us DOUBLE PRECISION,
+  instances JSON,
   CONSTRAINT pk_call_times PRIMARY KEY (call_id),
   CONSTRAINT fk_call_times_call_id_kernel_calls FOREIGN KEY(call_id) REFERENCES kernel_calls (id) ON DELETE CASCADE
 );
@@ -296,3 +297,15 @@ CREATE TABLE trace_kernels (
 );
 CREATE INDEX ix_trace_kernels_kernel_id ON trace_kernels (kernel_id);
 CREATE INDEX ix_trace_kernels_profile_id_total_us ON trace_kernels (profile_id, total_us);
+CREATE TABLE survey_cells (
+  id BIGSERIAL NOT NULL, key VARCHAR(32) NOT NULL, survey TEXT NOT NULL, program TEXT NOT NULL,
+  python TEXT NOT NULL, torch TEXT NOT NULL, device TEXT NOT NULL, mode TEXT NOT NULL,
+  run_id VARCHAR(16), failure TEXT, seconds DOUBLE PRECISION NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL, made JSON NOT NULL, counts JSON NOT NULL,
+  details JSON NOT NULL, before VARCHAR(24), changes JSON NOT NULL,
+  PRIMARY KEY (id),
+  CONSTRAINT fk_survey_cells_run_id_runs FOREIGN KEY(run_id) REFERENCES runs (id) ON DELETE CASCADE,
+  CONSTRAINT uq_survey_cells_key UNIQUE (key)
+);
+CREATE INDEX ix_survey_cells_run_id ON survey_cells (run_id);
+CREATE INDEX ix_survey_cells_survey ON survey_cells (survey);

@@ -1,5 +1,5 @@
-"""The tables of the first release. Databases that were made while it was developed have them
-already, if they reached this revision."""
+"""The tables of the first release. Databases that were made while it was developed are brought over
+if they reached revision 0016."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0016"
+revision = "0018"
 down_revision = None
+
+OLDER = {"0016": ["ALTER TABLE call_times ADD COLUMN instances JSON"], "0017": []}
 
 IN_SQLITE = {
     "BIGSERIAL": "INTEGER", "BIGINT": "INTEGER", "BYTEA": "BLOB", "DOUBLE PRECISION": "DOUBLE",
@@ -39,15 +41,28 @@ SEARCH_OF_POSTGRESQL = (
 
 def upgrade() -> None:
     connection = op.get_bind()
-    tables = Path(__file__).with_suffix(".sql").read_text()
     is_sqlite = connection.dialect.name == "sqlite"
-    for word, other in IN_SQLITE.items() if is_sqlite else ():
-        tables = tables.replace(word, other)
     search = SEARCH_OF_SQLITE if is_sqlite else SEARCH_OF_POSTGRESQL
-    for statement in (*tables.split(";\n")[:-1], *search):
+    for statement in (*_tables(connection), *search):
         connection.exec_driver_sql(statement)
     if not is_sqlite:
         _index_parts_of_words(connection)
+
+
+def bring_over(connection: sa.Connection) -> None:
+    """Adds what a database of revision 0016 or 0017 lacks."""
+    move = sa.text("UPDATE alembic_version SET version_num = :new WHERE version_num = :old")
+    for old, lacks in OLDER.items():
+        if connection.execute(move, {"old": old, "new": revision}).rowcount:
+            for statement in (*lacks, *_tables(connection, since="CREATE TABLE survey_cells")):
+                connection.exec_driver_sql(statement)
+
+
+def _tables(connection: sa.Connection, since: str = "") -> list[str]:
+    tables = Path(__file__).with_suffix(".sql").read_text()
+    for word, other in IN_SQLITE.items() if connection.dialect.name == "sqlite" else ():
+        tables = tables.replace(word, other)
+    return tables[tables.index(since) :].split(";\n")[:-1]
 
 
 def _index_parts_of_words(connection: sa.Connection) -> None:
