@@ -34,7 +34,9 @@ COMPOSED = frozenset(
     ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
 )
 """Nodes lowered to one operation on top of others that are also theirs."""
-_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
+_INNER = frozenset(
+    ["mul", "mul_rn", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"]
+)
 _LEAST = 1e-9
 """The smallest difference of costs."""
 
