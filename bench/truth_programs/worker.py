@@ -31,6 +31,16 @@ def main() -> None:
     out, device = Path(sys.argv[1]), sys.argv[2]
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what programs print is no reply
+    prepare_process()
+    recorder = Programs(out, device)
+    for line in sys.stdin:
+        name = line.strip()
+        lines, problem = recorder.record(name)
+        replies.write(f"{name}\t{lines}\t{problem}\n")
+
+
+def prepare_process() -> None:
+    """Before torch is imported."""
     os.environ.update(
         TORCH_COMPILE_DEBUG="1",
         TORCHINDUCTOR_FX_GRAPH_CACHE="0",
@@ -40,11 +50,6 @@ def main() -> None:
     )
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest"))
     warnings.simplefilter("ignore")
-    recorder = Programs(out, device)
-    for line in sys.stdin:
-        name = line.strip()
-        lines, problem = recorder.record(name)
-        replies.write(f"{name}\t{lines}\t{problem}\n")
 
 
 class Programs:
