@@ -193,6 +193,26 @@ test("nodes that a kernel only lists are told when it or they are selected", () 
   assert.ok(whole);
   const { words } = chainOf(INDEX, PICTURE, whole);
   assert.ok(words.includes("one lists view, but no line of its code computes it."));
+  const both = {
+    ...one,
+    calls: one.calls.map((call) => ({ ...call, fx: ["gelu", "view", "sum"] })),
+  };
+  const other = { ...one, name: "three", operations: "three", first: 300, last: 310, calls: [] };
+  const code = LINKS.stages.code as ReturnType<typeof columns>;
+  const sum = columns([305, "fx:sum", 2]);
+  const links = Object.entries(code).map(([key, of]) => [key, [...of, ...sum[key as "lines"]]]);
+  const index = new LinkIndex({
+    ...LINKS,
+    stages: { ...LINKS.stages, code: Object.fromEntries(links) },
+  });
+  const picture = { ...PICTURE, kernels: [both, two, other] };
+  const selected = selectNamed(index, picture, "kernel:one");
+  assert.ok(selected);
+  const told = chainOf(index, picture, selected).words.filter((each) => each.includes("lists"));
+  assert.deepEqual(told, [
+    "one lists view, but no line of its code computes it.",
+    "one lists sum, which three computes, not it.",
+  ]);
 });
 
 test("the search box finds kernels, nodes, buffers and lines of sources", () => {

@@ -7,7 +7,7 @@ import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../sh
 import { kernelTitle } from "../kernel-names";
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, INFERRED, KERNEL } from "./certainty";
-import { computedAgain, listedOnly } from "./computed";
+import { computedAgain, computes, listedOnly } from "./computed";
 import {
   callEntity,
   callsOfKernel,
@@ -257,12 +257,20 @@ function wordsOf(
     const asked = selected.wholeKernel
       ? absent
       : absent.filter((node) => named.includes(`fx:${node}`));
-    if (!asked.length) continue;
-    const shown =
-      asked.slice(0, 6).join(", ") + (asked.length > 6 ? ` and ${asked.length - 6} more` : "");
-    words.push(
-      `${kernelTitle(kernel)} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
-    );
+    const elsewhere = new Map<string, string[]>();
+    for (const node of asked) {
+      const other = picture.kernels.find((each) => computes(index, each, node));
+      const title = other ? kernelTitle(other) : "";
+      elsewhere.set(title, [...(elsewhere.get(title) ?? []), node]);
+    }
+    for (const [title, nodes] of elsewhere) {
+      const shown =
+        nodes.slice(0, 6).join(", ") + (nodes.length > 6 ? ` and ${nodes.length - 6} more` : "");
+      const rest = title
+        ? `which ${title} computes, not it`
+        : `but no line of its code computes ${nodes.length > 1 ? "them" : "it"}`;
+      words.push(`${kernelTitle(kernel)} lists ${shown}, ${rest}.`);
+    }
   }
   return words;
 }

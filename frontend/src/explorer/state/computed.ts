@@ -74,3 +74,11 @@ export function listedOnly(index: LinkIndex, kernel: Kernel): string[] {
   const listed = new Set(kernel.calls.flatMap((call) => call.fx));
   return [...listed].filter((node) => !written.has(`fx:${node}`));
 }
+
+/** Whether lines of the kernel, or a call of the library, compute a node for sure. */
+export function computes(index: LinkIndex, kernel: Kernel, node: string): boolean {
+  const { first, last, calls } = kernel;
+  const lines = index.linesOf("code", `fx:${node}`, 2);
+  const own = (line: number) => first !== null && first <= line && line <= (last ?? 0);
+  return lines.some((line) => own(line) || calls.some((call) => call.line === line));
+}
