@@ -103,17 +103,20 @@ class FxGraph:
         self.by_op.setdefault(op, []).append(value)
 
     def _copied(self, node: FxTextNode) -> str | None:
-        """The argument that a node only copies: the base of a power of one, a value padded by
-        nothing, reduced, pooled or converted to the size and type that it has."""
+        """The argument that a node only copies: the base of a power of one, positions from zero on,
+        a value padded by nothing, reduced, pooled or converted to the size and type that it has."""
         if node.op == "pow" and node.arguments[1:] in (["1"], ["1.0"]):
             return node.arguments[0]
         if node.op == "constant_pad_nd" and not _NOT_ZERO.search("".join(node.arguments[1:2])):
             return node.arguments[0]
+        source = self.values.get(node.inputs[0]) if node.inputs else None
+        if source is None:
+            return None
+        if node.op == "add" and node.arguments[1:] == ["0"] and source.op == "iota":
+            return source.name
         if node.op in _FITTING:
-            reduced = self.values.get(node.inputs[0]) if node.inputs else None
             made = (DTYPES.get(node.dtype, node.dtype), numel(node.shape))
-            alike = reduced is not None and (reduced.dtype, reduced.numel) == made
-            return node.inputs[0] if alike and made[1] else None
+            return node.inputs[0] if (source.dtype, source.numel) == made and made[1] else None
         return None
 
     def root(self, name: str) -> Root:
