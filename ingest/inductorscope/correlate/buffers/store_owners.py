@@ -60,9 +60,12 @@ def joined(store: Store) -> FxValue | None:
 
 def only_user(store: Store) -> FxValue | None:
     """The only user of a value copies it if it needs other strides."""
-    if len(store.users) != 1:
+    users = store.users
+    if len(users) == 1 and users[0].op == "expand":  # copied without what is repeated
+        users = store.memory.users(users[0])
+    if len(users) != 1:
         return None
-    (user,) = store.users
+    (user,) = users
     if user.op == "cat":
         viewed = store.shown is not store.producer
         copies = (store.copies or viewed) and store.body.whole is not None

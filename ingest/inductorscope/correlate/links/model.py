@@ -18,7 +18,7 @@ from enum import IntEnum
 
 import msgspec
 
-ENGINE = "32"
+ENGINE = "33"
 """Version of the link engine; links stored under another version are recomputed."""
 CALLS = f"{ENGINE}-calls"
 """Version of links from texts and Inductor's maps only: lines of kernels are not yet aligned with

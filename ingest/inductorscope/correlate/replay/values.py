@@ -227,6 +227,9 @@ def _extended(state: ReplayState, first: int, last: int) -> int:
     numbered = state.block.numbered
     if any(numbered[last].tags >= whole for whole in _WHOLE_DIVISIONS):
         return last
+    for position in range(last, min(first + 14, len(numbered) - 3)):
+        if "//" in numbered[position].tags and "u~" in numbered[position + 1].tags:
+            return position + 3  # Triton since 2.13 makes both positive before it divides
     for position in range(last + 1, min(last + 14, len(numbered))):
         statement = numbered[position]
         if statement.is_load:
