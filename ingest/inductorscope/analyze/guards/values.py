@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from inductorscope.formats.call_shapes import Value
+from inductorscope.formats.code.layouts import contiguous
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.guard_tree import GuardNode, GuardTree
 
@@ -140,12 +141,6 @@ def _tensor(node: GuardNode, values: dict[str, Value]) -> str:
             if one is not None and one != other:
                 return f"{name}.{what}({at}) == {one}, and it is {other}"
     return ""
-
-
-def contiguous(shape: tuple[int, ...]) -> list[int]:
-    """Returns the strides of a new contiguous tensor."""
-    strides = [math.prod(max(size, 1) for size in shape[at + 1 :]) for at in range(len(shape))]
-    return strides
 
 
 def _type(node: GuardNode, values: dict[str, Value]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.formats.code.layouts import contiguous
 from inductorscope.formats.graph.ir import IrBuffer
 from inductorscope.formats.text import split_top, whole_number
 
@@ -75,13 +76,14 @@ def _place_of(
         return place if place is None or value.op == "slice" else _Place(place.offset, None)
     if source is None or not value.view:
         sizes = _sizes(value)
-        return _Place(0, None if sizes is None else _dense(sizes))
+        return _Place(0, None if sizes is None else contiguous(sizes))
     base = places.get(source.name)
     if base is None or value.op not in _OF_ALL | {"expand"}:
         return None
     sizes, before = _sizes(value), _sizes(source)
     if value.op in _IN_ORDER and sizes is not None and before is not None:
-        return _Place(base.offset, _dense(sizes) if base.strides == _dense(before) else None)
+        in_order = base.strides == contiguous(before)
+        return _Place(base.offset, contiguous(sizes) if in_order else None)
     order = [whole_number(axis) for axis in split_top("".join(value.arguments[1:2]).strip("[]"))]
     if value.op != "permute" or base.strides is None or len(order) != len(base.strides):
         return _Place(base.offset, None)
@@ -142,7 +144,7 @@ def offset_in_memory(offset: int, root: FxValue, buffer: IrBuffer) -> int:
     if sizes is None or strides is None or root.shape != buffer.size:
         return offset
     place = 0
-    for size, dense_stride, text in zip(sizes, _dense(sizes), strides, strict=False):
+    for size, dense_stride, text in zip(sizes, contiguous(sizes), strides, strict=False):
         stride = whole_number(text)
         if stride is None:
             return offset
@@ -154,13 +156,3 @@ def _sizes(value: FxValue) -> tuple[int, ...] | None:
     if value.shape is None or not all(s.isdecimal() and len(s) < 12 for s in value.shape):
         return None
     return tuple(int(size) for size in value.shape)
-
-
-def _dense(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of elements in order and without gaps."""
-    strides: list[int] = []
-    step = 1
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))

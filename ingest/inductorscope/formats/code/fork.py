@@ -13,6 +13,8 @@ inputs = (
 import re
 import textwrap
 
+from inductorscope.formats.code.layouts import contiguous
+
 MADE = '''def made(shape, stride, dtype):
     """Makes a tensor with the layout that was recorded, of other numbers."""
     empty = torch.empty_strided(shape, stride, dtype=dtype)
@@ -74,9 +76,4 @@ def _contiguous(typed: str) -> str:
     if match is None or match[1] not in _DTYPES:
         return ""
     shape = [int(size) for size in match[2].replace(" ", "").split(",") if size]
-    strides: list[int] = []
-    step = 1
-    for size in reversed(shape):
-        strides.insert(0, step)
-        step *= max(size, 1)
-    return f"made({tuple(shape)}, {tuple(strides)}, torch.{_DTYPES[match[1]]})"
+    return f"made({tuple(shape)}, {contiguous(shape)}, torch.{_DTYPES[match[1]]})"

@@ -1,6 +1,9 @@
 """Shapes, strides, types and sizes in bytes of a wrapper's buffers."""
 
 import re
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
 
 import msgspec
 
@@ -65,6 +68,12 @@ def _number(text: str) -> str:
     """`128L` → `128`."""
     bare = text.rstrip("Ll")
     return bare if bare.isdecimal() else text
+
+
+def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The strides of elements in order and without gaps."""
+    steps = accumulate((max(size, 1) for size in reversed(sizes[1:])), mul, initial=1)
+    return tuple(steps)[::-1] if sizes else ()
 
 
 def dtype_of(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
+from inductorscope.formats.code.layouts import Layout, contiguous, dtype_of, sizes
 from inductorscope.formats.code.records import CodeCall
 from inductorscope.formats.text import arguments_at, split_top
 
@@ -154,7 +154,7 @@ class PythonWrapper:
                 dtype = dtype_of(keyword.group(2))
         shape = sizes(plain[0]) if plain else ()
         strided = len(plain) > 1 and plain[1][:1] in {"(", "["}
-        stride = sizes(plain[1]) if strided else contiguous(shape)
+        stride = sizes(plain[1]) if strided else _contiguous(shape)
         made = WrapperLine(number, "allocate", [match.group(1)])
         return sized(made, Layout(shape, stride, dtype, device))
 
@@ -223,16 +223,11 @@ def sized(made: WrapperLine, layout: Layout) -> WrapperLine:
     return made
 
 
-def contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
+def _contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
     """Strides of a contiguous tensor with numeric sizes; empty for others."""
     if len(shape) > 64 or not all(size.isdecimal() and len(size) < 19 for size in shape):
         return ()
-    strides: list[int] = []
-    step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(int(size), 1)
-    return tuple(str(stride) for stride in reversed(strides))
+    return tuple(map(str, contiguous([int(size) for size in shape])))
 
 
 def _deleted(line: str) -> list[str]:
