@@ -39,7 +39,6 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     PASSES,
 )
-from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
@@ -301,14 +300,10 @@ class _Made:
         """Returns the named lines with their numbers: `12: y = x.sin()`."""
         files: dict[str, list[str]] = {}
         for path, line in sorted(self.named):
-            digest = self.run_story.sources.get(path, (0, ""))[1]
-            text = self._text(digest) if digest and not is_library(path) else []
+            text = [] if is_library(path) else self.run_story.source_text(path).split("\n")
             if 1 <= line <= len(text) and text[line - 1].strip():
                 files.setdefault(self.name(path), []).append(f"{line}: {text[line - 1].strip()}")
         return files
-
-    def _text(self, digest: str) -> list[str]:
-        return (read_blob(self.session, digest) or b"").decode("utf-8", "replace").split("\n")
 
 
 def places_in(text: str) -> set[SourcePlace]:

@@ -843,12 +843,12 @@ def test_what_checkpoints_compute_again_is_estimated(
     foo1: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The graph of `maximum`, as if a checkpoint made its backward compute that again."""
-    text = b"""
+    text = """
         # File: models.py:7 in forward, code: x = checkpoint(layer, x)
         wrap_body_0 = self.wrap_body_0
         kept = torch.ops.higher_order.tag_activation_checkpoint(wrap_body_0, x)
 """
-    monkeypatch.setattr(costly, "read_blob", lambda *_: text)
+    monkeypatch.setattr(f"{gather.__module__}.text_of", lambda *_: text)
     own = foo1.graphs[0]
     graphs = [
         replace(own, direction="forward"),
@@ -864,7 +864,7 @@ def test_what_checkpoints_compute_again_is_estimated(
     assert [(line.path, line.line) for line in again.lines] == [("models.py", 7)]
     read["backward"] = []
     assert costly.checkpoints(found) is None
-    monkeypatch.setattr(costly, "read_blob", lambda *_: b"")
+    monkeypatch.setattr(f"{gather.__module__}.text_of", lambda *_: "")
     assert costly.checkpoints(replace(found, read=read)) is None
 
 

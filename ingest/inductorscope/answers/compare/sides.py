@@ -17,6 +17,7 @@ from inductorscope.analyze.compare.nodes import OUTPUT, PLACEHOLDER, Node
 from inductorscope.answers.explorer.graph_texts import graph_links, graph_texts
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import (
     BACKWARD,
     CODE,
@@ -153,7 +154,7 @@ def _type(annotation: str) -> str:
 
 def _calls(session: Session, graph_id: int, graph: Graph, nodes: dict[str, Node]) -> list[Call]:
     texts = call_texts(session, graph_id)
-    lines = _code(session, graph_id)
+    lines = lines_of(text_of(session, graph_texts(session, graph_id).digests.get(CODE)))
     query = (
         select(Kernel, KernelCall.handle, KernelCall.number, CallTime.time_us)
         .join(KernelCall, KernelCall.kernel_id == Kernel.id)
@@ -220,11 +221,6 @@ def _drop_operands(calls: list[Call]) -> None:
     for call in calls:
         if call.category in WITH_OPERANDS:
             call.nodes = [node for node in call.nodes if node not in fused] or call.nodes
-
-
-def _code(session: Session, graph_id: int) -> list[str]:
-    digest = graph_texts(session, graph_id).digests.get(CODE)
-    return text_of(session, digest).split("\n") if digest else []
 
 
 def _digest(lines: list[str], kernel: Kernel) -> str:

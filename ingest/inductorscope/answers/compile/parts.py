@@ -138,18 +138,18 @@ class RunStory(msgspec.Struct):
     def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Maps log and line of records to the artifact that holds their payload, if any."""
         wanted = list(places)[:2000]
-        lines = sorted({line for _, line in wanted})
+        lines = {line for _, line in wanted}
         logs = {log.path: number for number, log in enumerate(self.story_or_empty.logs)}
-        artifacts: dict[tuple[int, int], int] = {}
-        for start in range(0, len(lines), 500):
-            rows = select(LogEntry.log, LogEntry.line, LogEntry.artifact_id).where(
-                LogEntry.run_id == self.run.id,
-                LogEntry.line.in_(lines[start : start + 500]),
-                LogEntry.artifact_id.is_not(None),
-            )
-            for log, line, artifact in self.session.execute(rows):
-                if artifact is not None:
-                    artifacts[logs.get(log, -1), line] = artifact
+        rows = select(LogEntry.log, LogEntry.line, LogEntry.artifact_id).where(
+            LogEntry.run_id == self.run.id,
+            LogEntry.line.in_(lines),
+            LogEntry.artifact_id.is_not(None),
+        )
+        artifacts = {
+            (logs.get(log, -1), line): artifact
+            for log, line, artifact in self.session.execute(rows)
+            if artifact is not None
+        }
         return {place: artifacts[place] for place in wanted if place in artifacts}
 
 

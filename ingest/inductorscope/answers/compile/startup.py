@@ -262,14 +262,8 @@ def _lookups(run_story: RunStory) -> list[_Lookup]:
 
 
 def _digests(session: Session, artifacts: Iterable[int]) -> dict[int, str]:
-    wanted = sorted(set(artifacts))
-    found: dict[int, str] = {}
-    for start in range(0, len(wanted), 500):
-        query = select(Artifact.id, Artifact.digest).where(
-            Artifact.id.in_(wanted[start : start + 500])
-        )
-        found |= {row.id: row.digest for row in session.execute(query)}
-    return found
+    query = select(Artifact.id, Artifact.digest).where(Artifact.id.in_(set(artifacts)))
+    return dict(session.execute(query).all())
 
 
 def _key(session: Session, digest: str | None) -> Key:

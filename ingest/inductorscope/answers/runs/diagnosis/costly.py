@@ -3,17 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from sqlalchemy import select
-
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine
 from inductorscope.answers.runs.diagnosis.evidence import SAMPLED_LINES, Evidence
 from inductorscope.answers.runs.diagnosis.unread import numbers
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import DYNAMO
-from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.tables.models import Artifact, Graph
 from inductorscope.units import microseconds, size_in_bytes
 
 FAR_FROM_ROOF = 0.6
@@ -107,12 +103,9 @@ def powers(evidence: Evidence) -> Cause | None:
 
 def checkpoints(evidence: Evidence) -> Cause | None:
     """Backward graphs compute again what checkpoints did not keep."""
-    step, session, us = evidence.step_us, evidence.session, 0.0
-    query = select(Artifact.digest, Graph.slug).join(Graph)
-    query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
+    step, us = evidence.step_us, 0.0
     lines: dict[CauseLine, None] = {}
-    for digest, slug in session.execute(query).all():
-        text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+    for slug, text in evidence.texts(DYNAMO):
         own = next((graph for graph in evidence.graphs if graph.slug == slug), None)
         if own is None or own.direction != "forward":
             continue
@@ -126,7 +119,7 @@ def checkpoints(evidence: Evidence) -> Cause | None:
             lines |= dict.fromkeys(evidence.line(path, number))
         # The backward computes them by the names that they have in the forward.
         again = set[str]().union(*back) if places else ()
-        rows = node_times(session, evidence.id) if again else ()
+        rows = node_times(evidence.session, evidence.id) if again else ()
         us += sum(row.shared_us for row in rows if row.graph == slug and row.name in again)
     peak, line, shown = evidence.steps.allocated_bytes or 0, evidence.timeline, evidence.shown
     if not step or us < STANDS_OUT * step:

@@ -1,7 +1,7 @@
 """The evidence for the checks: everything that the other pages of a run know."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -29,9 +29,10 @@ from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
 from inductorscope.formats.capture_facts import ScriptSteps
 from inductorscope.formats.vocabulary import FUSED, SOURCE
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import CallTime
 from inductorscope.units import microseconds, milliseconds
 
@@ -99,6 +100,13 @@ class Evidence(msgspec.Struct):
             rows = self.session.execute(query.order_by(Graph.position))
             self.read = {slug: fx_nodes(self.session, graph) for slug, graph in rows}
         return self.read
+
+    def texts(self, role: str) -> Iterator[tuple[str, str]]:
+        """Yields the slug and the text of each graph that has one."""
+        query = select(Graph.slug, Artifact.digest).join(Artifact, Artifact.graph_id == Graph.id)
+        query = query.where(Graph.run_id == self.id, Artifact.role == role)
+        for slug, digest in self.session.execute(query).all():
+            yield slug, text_of(self.session, digest)
 
     @property
     def id(self) -> str:

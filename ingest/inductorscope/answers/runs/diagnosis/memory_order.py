@@ -6,16 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import select
-
 from inductorscope import urls
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
 from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM
-from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import Artifact, Graph
 from inductorscope.units import microseconds, plural
 
 LARGE = 250_000
@@ -68,14 +64,15 @@ def picked_apart(order: Order) -> bool:
 def memory_order(evidence: Evidence) -> Cause | None:
     """A graph reads inputs of one size in different orders, or picks rows of one that does not lie
     row by row; those of backward are torch's."""
-    step, session = evidence.step_us, evidence.session
+    step = evidence.step_us
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    query = select(Artifact.digest, Graph.slug).join(Graph).where(Graph.run_id == evidence.id)
-    query = query.where(Artifact.role == CODE, Graph.direction != "backward")
+    ours = {graph.slug for graph in evidence.graphs if graph.direction != "backward"}
     us, count, slug, order = 0.0, 0, "", Order((), ())
     places: list[tuple[str | None, int | None]] = []
-    for digest, own in session.execute(query).all() if step else ():
-        inputs = orders((read_blob(session, digest) or b"").decode("utf-8", "replace"))
+    for own, text in evidence.texts(CODE) if step else ():
+        if own not in ours:
+            continue
+        inputs = orders(text)
         odd, nodes = different(inputs.values()), evidence.nodes()[own]
         picked = {
             node.inputs[0] for node in nodes if node.inputs and operation(node.target) in _PICKS

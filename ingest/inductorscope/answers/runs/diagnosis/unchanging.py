@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import select
-
 from inductorscope import urls
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
@@ -12,9 +10,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.vocabulary import DYNAMO, GEMM
-from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.draft import FxNodeDraft
-from inductorscope.store.tables.models import Artifact, Graph
 from inductorscope.units import microseconds, percent
 
 INFERENCE = "inference"
@@ -74,11 +70,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
 def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[str, str]]]:
     """Yields the graphs that Dynamo's text is known of: slug, nodes, and Dynamo's name of each
     placeholder."""
-    session = evidence.session
-    query = select(Artifact.digest, Graph.slug).join(Graph)
-    query = query.where(Graph.run_id == evidence.id, Artifact.role == DYNAMO)
-    for digest, slug in session.execute(query).all():
-        text = (read_blob(session, digest) or b"").decode("utf-8", "replace")
+    for slug, text in evidence.texts(DYNAMO):
         nodes = evidence.nodes()[slug]
         yield slug, nodes, dynamo_names(nodes, text)
 
