@@ -150,7 +150,6 @@ def ratio(value: Figure) -> str:
 
 
 def count(value: Figure) -> str:
-    """Formats a count."""
     if value is None or not _is_finite(value):
         return DASH
     return f"{value:,.0f}".replace(",", THIN) if value == int(value) else figure(value)

@@ -13,7 +13,6 @@ PIPED_COLUMNS = 200
 
 
 def print_runs(runs: Sequence[RunRow]) -> None:
-    """Prints the runs as a table."""
     if not runs:
         Console().print("No runs. Start with: inductorscope capture neg-maximum-cat", markup=False)
         return

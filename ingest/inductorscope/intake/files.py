@@ -26,5 +26,4 @@ class File(msgspec.Struct):
 
     @property
     def stored_digest(self) -> str:
-        """Digest of the stored bytes."""
         return self.kept or self.digest

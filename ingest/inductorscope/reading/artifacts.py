@@ -41,7 +41,6 @@ class FileArtifacts(msgspec.Struct, eq=False):
     _graphs: Mapping[str, GraphDraft] = {}
 
     def draft(self, file: File) -> ArtifactDraft | None:
-        """Returns the artifact of a file, if it was stored."""
         return self._drafts.get(id(file))
 
     def of_graphs(

@@ -43,7 +43,6 @@ def single(
 
 
 def joined(pieces: Sequence[Bars]) -> Bars:
-    """All bars of the pieces, in order."""
     if not pieces:
         return Bars(*(np.zeros(0, kind) for kind in (int, float, float, float, int, int, int, int)))
     if len(pieces) == 1:

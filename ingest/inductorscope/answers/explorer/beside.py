@@ -58,6 +58,5 @@ def _side(session: Session, side: str) -> BesideSide:
 
 
 def recent_runs(session: Session) -> list[RunName]:
-    """The newest runs."""
     query = select(Run.id, Run.name).order_by(Run.created_at.desc(), Run.id).limit(RECENT)
     return [RunName(*row) for row in session.execute(query)]

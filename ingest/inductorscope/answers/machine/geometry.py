@@ -57,7 +57,6 @@ class Launches:
         return found
 
     def in_trace(self, row: TraceKernel) -> Geometry | None:
-        """Returns the geometry of a kernel of a trace."""
         profile = next(candidate for candidate in self._profiles if candidate.id == row.profile_id)
         shape = self._shapes_of(profile).get(row.position)
         device = profile.facts.device or Device()

@@ -24,7 +24,6 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 def watch_key(tags: Sequence[Any]) -> str | None:
-    """Returns the key in a run's tags."""
     keys = (str(tag).removeprefix(TAG) for tag in tags if str(tag).startswith(TAG))
     return next(keys, None)
 

@@ -98,7 +98,6 @@ def _averages(events: Iterable[Untyped]) -> Iterable[Untyped]:
 
 
 def _profiled(call: Call, steps: int, device: str) -> Untyped:
-    """Profiles some calls and returns the profiler."""
     with make_profiler(device, steps) as profiler:
         for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()

@@ -472,7 +472,6 @@ def start(order: Order) -> Observer:
 
 
 def stop() -> None:
-    """Stops observing."""
     global _observer
     _observer = None
 

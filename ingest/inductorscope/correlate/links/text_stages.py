@@ -60,7 +60,6 @@ def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
 
 
 def link_post_grad(collector: Collector, parsed: FxText) -> None:
-    """Links the post-grad graph."""
     main = main_class(parsed)
     link_fx(collector, POST_GRAD, [(node, fx_entity(node, main)) for node in parsed.nodes])
     _link_sources(collector, parsed.nodes)

@@ -35,7 +35,6 @@ class PrintedNode(msgspec.Struct):
 
 
 def parse_printed(line: str) -> PrintedNode | None:
-    """The node of one line, or None."""
     if line.startswith("return"):
         returned = line[len("return") :].strip().removeprefix("(").removesuffix(")")
         names = [name.lstrip("%") for name in split_top(returned) if name]

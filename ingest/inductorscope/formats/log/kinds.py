@@ -374,7 +374,6 @@ _ARTIFACTS = {kind.name: kind for kind in ARTIFACTS}
 
 
 def is_artifact(name: str) -> bool:
-    """Whether records of this name are artifacts."""
     return name in _ARTIFACTS
 
 

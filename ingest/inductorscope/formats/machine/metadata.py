@@ -67,7 +67,6 @@ class CompiledKernel(msgspec.Struct):
 
 
 def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:
-    """Reads the metadata; None for any other text."""
     try:
         values = read_as(text, dict[str, object], left_out)
         read = msgspec.convert(values, _Metadata)

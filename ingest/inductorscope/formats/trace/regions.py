@@ -108,7 +108,6 @@ def find_regions(
 
 
 def _tokens_of(inside: Numbers, times: RegionTimes, spans: int) -> list[frozenset[int]]:
-    """The tokens in each span."""
     tokens_of: list[set[int]] = [set() for _ in range(spans)]
     telling = np.flatnonzero((inside != NOWHERE) & (times.token_of != NOWHERE))
     if len(telling):

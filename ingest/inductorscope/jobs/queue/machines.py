@@ -55,7 +55,6 @@ def machine_of(worker: Worker) -> Machine:
 
 
 def living_machines(session: Session) -> list[Machine]:
-    """Returns the machines of living workers."""
     return [machine_of(worker) for worker in session.scalars(select(Worker)) if is_alive(worker)]
 
 

@@ -140,7 +140,6 @@ def put_back(sessions: Sessions, attempt: Attempt, why: str, **other: str) -> bo
 
 
 def others_wait(sessions: Sessions, queue: str) -> bool:
-    """Returns whether a job waits in a queue."""
     waiting = select(Job.id).where(Job.state == QUEUED, Job.queue == queue).limit(1)
     with sessions() as session:
         return session.scalar(waiting) is not None

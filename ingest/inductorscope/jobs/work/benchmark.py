@@ -140,7 +140,6 @@ def _end(
 
 
 def sentence(result: dict[str, Any]) -> str:
-    """Says in a sentence what the result is."""
     ms = result.get("ms", {})
     parts = [f"{ms.get('kernel', 0):.4g} ms a call"]
     if result.get("gb_per_s"):

@@ -36,7 +36,6 @@ _PID = re.compile(r"-pid_(\d+)$")
 
 
 def folder_sources(intake: Intake) -> list[GraphSource]:
-    """Returns the graphs of debug folders."""
     files = {file.absolute: file for file in intake.files}
     return [_of_folder(graph, files) for graph in intake.graphs]
 

@@ -56,7 +56,6 @@ class Content(msgspec.Struct, frozen=True):
 
 
 def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
-    """Returns the content of bytes in memory."""
     digest = digest or hashlib.sha256(plain).hexdigest()
     size = len(plain)
     if size <= FRAME:

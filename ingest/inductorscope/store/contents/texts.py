@@ -43,7 +43,6 @@ class StoredText(msgspec.Struct, frozen=True):
         return b"".join(self.chunks())
 
     def stored(self, start: int, end: int) -> bytes:
-        """Returns the stored bytes from `start` to `end`."""
         objects = objects_of(self.session)
         if objects is not None and (found := objects.get(self.digest, start, end)) is not None:
             return found

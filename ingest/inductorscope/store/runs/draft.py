@@ -43,7 +43,6 @@ def artifact_of(
     derived: bool = False,
     graph: GraphDraft | None = None,
 ) -> ArtifactDraft:
-    """Returns an artifact with content to store."""
     return ArtifactDraft(
         role, path, content.digest, content.size, content, line_count, derived, graph
     )

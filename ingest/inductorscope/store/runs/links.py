@@ -32,7 +32,6 @@ def pack_links(links: GraphLinks) -> bytes:
 
 
 def packed(links: GraphLinks) -> PackedLinks:
-    """Packs links for a draft."""
     return PackedLinks(links.engine, pack_links(links), asdict(links.coverage), links.notes)
 
 

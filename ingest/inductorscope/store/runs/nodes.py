@@ -48,7 +48,6 @@ def call_texts(session: Session, graph_id: int) -> CallTexts:
 
 
 def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
-    """Returns the metadata of a kernel."""
     return all_kernel_facts(session, graph_id).get(kernel, {})
 
 

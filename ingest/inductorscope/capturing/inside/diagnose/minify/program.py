@@ -73,7 +73,6 @@ class Ran:
 
 
 def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
-    """Returns the text of the file."""
     makers = [input_text(value, n, embed=wanted.embed) for n, value in enumerate(wanted.inputs)]
     body = wanted.text + "".join(makers)
     used: list[Callable[..., Any]] = [parts.results]
