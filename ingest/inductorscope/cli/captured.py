@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from inductorscope.capturing.spec import CaptureSpec, kind_of
+from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.cli.app import fail
 from inductorscope.cli.local import read_paths, working_folder
 from inductorscope.cli.progress import Progress
@@ -13,11 +13,6 @@ from inductorscope.settings import Settings
 
 SECONDS = 2.0
 """Seconds for which its steps are timed: the command times them anew."""
-
-
-def is_program(text: str) -> bool:
-    """Whether the text names a script or a factory, and not a run."""
-    return kind_of(text) != "built-in"
 
 
 def captured(settings: Settings, model: str, args: Sequence[str], progress: Progress) -> str:

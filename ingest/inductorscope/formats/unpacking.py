@@ -10,6 +10,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO, Protocol
 
 import zstandard
@@ -132,16 +133,8 @@ def _zstd_parts(stream: BinaryIO) -> Iterator[bytes]:
             unpacker = decompressor.decompressobj()
 
 
-def _xz_parts(stream: BinaryIO) -> Iterator[bytes]:
-    return _parts(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY))
-
-
-def _bzip2_parts(stream: BinaryIO) -> Iterator[bytes]:
-    return _parts(stream, bz2.BZ2Decompressor)
-
-
 def _parts(
-    stream: BinaryIO, new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]
+    new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], stream: BinaryIO
 ) -> Iterator[bytes]:
     unpacker = new()
     packed = stream.read(READ)
@@ -180,6 +173,6 @@ def _cut_short() -> DamagedError:
 _UNPACKERS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
     "gzip": _gzip_parts,
     "zstd": _zstd_parts,
-    "xz": _xz_parts,
-    "bzip2": _bzip2_parts,
+    "xz": partial(_parts, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)),
+    "bzip2": partial(_parts, bz2.BZ2Decompressor),
 }

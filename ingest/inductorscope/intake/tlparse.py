@@ -1,6 +1,6 @@
 """Finds folders that tlparse wrote; their files are records of a log, or pages made from it."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from inductorscope.formats.log.tlparse_folder import PAGES, FolderFile, file_of, is_known
 from inductorscope.formats.vocabulary import TLPARSE_PAGE, TLPARSE_RECORD, TRACE_LOG
@@ -11,7 +11,7 @@ def mark_tlparse(files: list[File]) -> None:
     """Gives the files of such folders their roles. If the log itself is there too, they only repeat
     it."""
     logged = {file.absolute.parent for file in files if file.role == TRACE_LOG}
-    others = [(file, record_of(file)) for file in files if file.role != TRACE_LOG]
+    others = [(file, record_of(file.absolute)) for file in files if file.role != TRACE_LOG]
     roots = {file.absolute.parents[1] for file, record in others if record and is_known(record)}
     for file, record in others:
         root = next((folder for folder in file.absolute.parents if folder in roots), None)
@@ -28,15 +28,9 @@ def _is_page(file: File, root: Path) -> bool:
     return name in PAGES or ending == ".html" or file.absolute.parent == root / "payloads"
 
 
-def record_of(file: File) -> FolderFile | None:
+def record_of(file: PurePath) -> FolderFile | None:
     """Returns the log record that a file was made from."""
-    return file_of(file.absolute.parent.name, file.absolute.name)
-
-
-def record_in(path: str) -> FolderFile | None:
-    """Returns the log record that the file at this path of an upload was made from."""
-    place = PurePosixPath(path)
-    return file_of(place.parent.name, place.name)
+    return file_of(file.parent.name, file.name)
 
 
 def folder_of_record(path: str) -> str:

@@ -76,7 +76,6 @@ def available() -> bool:
 
 
 def batches(folder: Path) -> list[Batch]:
-    """Returns the batches of a folder."""
     try:
         return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=list[Batch])
     except (FileNotFoundError, msgspec.MsgspecError):
@@ -121,7 +120,6 @@ def update(session: Session, folder: Path, most: int, *, merge: bool = False) ->
 
 
 def read_rows(into: DuckDBPyConnection, table: str, columns: Columns, rows: Iterable[Any]) -> None:
-    """Creates a table from rows."""
     with NamedTemporaryFile(suffix=".json") as file:
         encode = msgspec.json.Encoder().encode_lines
         some: list[dict[str, Any]] = []

@@ -81,8 +81,7 @@ def show_several(
 )
 def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
     """Measures both runs in fresh processes, in turns. Only for runs captured here."""
-    job = parts.jobs.programs.measure(run, other, settings=body.settings)
-    return started(job)
+    return started(parts.jobs.programs.measure(run, other, settings=body.settings))
 
 
 @html.post(PATH)

@@ -92,7 +92,7 @@ def post_benchmark(
     slug: Slug,
     kernel: KernelKey,
     body: BenchmarkRequest,
-) -> Response:  # Runs the kernel's test case on this machine. Only for runs captured here.
+) -> Response:
     """A worker runs its test case on this machine; only for runs captured here."""
     return started(_start(parts, session, run, slug, kernel, body))
 

@@ -126,8 +126,7 @@ class Assets:
         return known[1]
 
     def url(self, name: str) -> str:
-        version = self.version(name)
-        return urls.with_query(urls.static(name), v=version or None)
+        return urls.with_query(urls.static(name), v=self.version(name) or None)
 
     def imports(self, name: str) -> list[str]:
         """Returns the URLs of the modules that a module of the bundle imports, so that a page can

@@ -29,7 +29,6 @@ def whole(request: Request, content: Content, extra: dict[str, str]) -> Response
 
 
 def json_bytes(answer: object) -> bytes:
-    """Returns a struct as JSON."""
     return msgspec.json.encode(answer, enc_hook=_plain)
 
 
@@ -41,7 +40,6 @@ def _plain(value: object) -> object:
 
 
 def as_packed_json(request: Request, payload: bytes) -> Response:
-    """Returns JSON that is packed with zstd."""
     return whole(request, packed_json(payload), {"Content-Type": "application/json"})
 
 

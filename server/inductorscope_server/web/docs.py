@@ -162,8 +162,7 @@ def _listed(pages: Iterable[tuple[str, str]], texts: dict[str, str]) -> Iterator
     yield "## Documentation"
     yield ""
     for name, text in texts.items():
-        title = text.partition("\n")[0].lstrip("# ").strip()
-        yield f"- [{title}](/docs/{name}{ENDING})"
+        yield f"- [{_title(text)}](/docs/{name}{ENDING})"
     yield ""
     yield "## Pages"
     yield ""

@@ -5,7 +5,6 @@ import http
 import logging
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -201,8 +200,9 @@ async def _out_of_reach(request: Request, error: Exception) -> Response:
 
 async def database_failed(request: Request, error: Exception) -> Response:
     if is_full(error):
-        engine = request.app.state.parts.engine
-        return answer(request, Refusal(507, _full_disk(folder_of(engine)), do=TO_DO))
+        folder = folder_of(request.app.state.parts.engine)
+        what = "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
+        return answer(request, Refusal(507, what, do=TO_DO))
     lacks = lacks_tables(error)
     if isinstance(error, ProgrammingError) and not lacks:
         raise error
@@ -216,10 +216,6 @@ async def database_failed(request: Request, error: Exception) -> Response:
         return answer(request, Refusal(503, what, do=do))
     what = "The database did not answer in time."
     return answer(request, Refusal(503, what, do="Try again in a moment."))
-
-
-def _full_disk(folder: Path | None) -> str:
-    return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
 
 
 async def too_many(request: Request, error: Exception | None = None) -> Response:

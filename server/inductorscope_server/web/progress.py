@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable
 
+from inductorscope.fields import view
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.records import JobStatus
 from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
-from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -32,8 +32,7 @@ def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
 
 
 def _row(job: JobStatus, again: Again) -> JobRow:
-    values = asdict(job)
-    return JobRow(**values, again=again.possible, again_as=again.job)
+    return view(JobRow, job, again=again.possible, again_as=again.job)
 
 
 END = "event: end\ndata: over\n\n"

@@ -152,7 +152,8 @@ class Cutter:
             current = waiting.pop()
             if current in collected:
                 continue
-            if current in known and (current != name or not self._is_written(current)):
+            # An input with the name of a computed node is an older value.
+            if current in known and (current != name or self.nodes[name].kind != "call"):
                 inputs[current] = known[current]
                 continue
             node = self.nodes.get(current)
@@ -171,10 +172,6 @@ class Cutter:
             collected[current] = node
             waiting.extend(node.inputs)
         return ""
-
-    def _is_written(self, name: str) -> bool:
-        """Whether the node is computed: its input, if there is one, is an older value."""
-        return self.nodes[name].kind == "call"
 
     def _node_of(self, buffer: str, layout: Layout | None) -> str | None:
         """Returns the node whose value a buffer holds: of several outputs, the matching one; of

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from inductorscope.analyze.failures.cpp import FaultyLine, KernelText, Suspect, locate, suspects
+from inductorscope.analyze.failures.cpp import FaultyLine, Suspect, locate, suspects
 from inductorscope.analyze.failures.cpp_types import definition
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, chain_to, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained, FailureFacts
@@ -135,22 +135,17 @@ def _place(
     if read.component == "environment":
         return [], errors[:MOST_PLACED]
     kernels = [kernel for graph in graphs for kernel in graph.kernels]
+    if read.triton is not None:  # its error names its kernel
+        kernels = [kernel for kernel in kernels if kernel.name == read.triton.kernel] or kernels
     placed: list[PlacedError] = []
     unplaced: list[Diagnostic] = []
     for error in errors[:MOST_PLACED]:
-        fitting = _fitting(read, kernels)
-        places = locate(error, fitting)
+        places = locate(error, kernels)
         if places:
             placed.append(_placed(error, places, graphs))
         else:
             unplaced.append(error)
     return placed, unplaced
-
-
-def _fitting(read: Explained, kernels: list[KernelText]) -> list[KernelText]:
-    """Returns the kernels that the error can be about: a Triton error names its kernel."""
-    named = read.triton.kernel if read.triton is not None else ""
-    return [kernel for kernel in kernels if kernel.name == named] or kernels
 
 
 def _of_triton(error: TritonError) -> Diagnostic:

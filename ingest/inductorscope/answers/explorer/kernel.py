@@ -252,7 +252,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             call.line,
             *texts[call.number],
             call.permalink,
-            _time_of(time),
+            None if time is None else view(KernelCallTime, time, measured=time.known == MEASURED),
         )
         for call, time in rows
     ]
@@ -344,12 +344,6 @@ def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork],
     except NotAnalysed as error:
         return [], str(error)
     return works, "" if works else "The graph's code does not show the calls of this kernel."
-
-
-def _time_of(time: CallTime | None) -> KernelCallTime | None:
-    if time is None:
-        return None
-    return view(KernelCallTime, time, measured=time.known == MEASURED)
 
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:

@@ -250,8 +250,7 @@ def _part(session: Session, graph: Graph, key: str, line: int) -> _Part:
         for entity, known in wanted.items()
         if not links.entities[entity].startswith(WHOLE)
     }
-    texts = _texts(session, graph) if wanted else {}
-    return _Part(graph, links, narrow or wanted, texts)
+    return _Part(graph, links, narrow or wanted, _texts(session, graph) if wanted else {})
 
 
 def _references(columns: StageLinks | None) -> Iterator[tuple[int, int, int]]:

@@ -103,7 +103,8 @@ def numbers_page(
     run_story = read_run_story(session, run_id)
     newest = newest_diagnosis(session, run_id, "numbers")
     result: dict[str, Any] = newest.result if newest is not None else {}
-    slugs = _slugs(session, run_id)
+    named = select(Graph.name, Graph.slug).where(Graph.run_id == run_id)
+    slugs = dict(session.execute(named).all())
     graphs: list[dict[str, Any]] = result.get("graphs") or []
     chosen = _chosen(graphs, graph)
     all_rows: list[Row] = chosen["rows"] if chosen else []
@@ -140,11 +141,6 @@ def numbers_page(
         shown=SHOWN,
         diagnoses=diagnoses_of(session, run_id, "numbers"),
     )  # fmt: skip
-
-
-def _slugs(session: Session, run_id: str) -> dict[str, str]:
-    query = select(Graph.name, Graph.slug).where(Graph.run_id == run_id)
-    return {row.name: row.slug for row in session.execute(query)}
 
 
 def _chosen(graphs: list[dict[str, Any]], name: str) -> dict[str, Any] | None:

@@ -238,8 +238,7 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
 def _row(storage: Storage, sources: dict[tuple[str, int], list[SourceLine]]) -> StorageRow:
     writing = next((touch for touch in storage.touches if touch.writes), None)
     made = (writing.kernel, writing.handle) if writing else ("", storage.born)
-    lines = sources.get(made, [])
-    return view(StorageRow, storage, made_for=lines)
+    return view(StorageRow, storage, made_for=sources.get(made, []))
 
 
 def _sources(session: Session, graph: Graph) -> dict[tuple[str, int], list[SourceLine]]:

@@ -81,7 +81,8 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
     whole = kernel_time(session, run)
     if not whole:
         return []
-    slugs = graphs_of_kernels(session, run)
+    query = select(Kernel.id, Graph.slug).join(Graph, Graph.id == Kernel.graph_id)
+    slugs = dict(session.execute(query.where(Graph.run_id == run)).all())
     return [
         view(
             LineTime,
@@ -93,13 +94,6 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
         )
         for row in line_costs(session, run, limit)
     ]
-
-
-def graphs_of_kernels(session: Session, run: str) -> dict[int, str]:
-    """Returns the slug of each kernel's graph."""
-    query = select(Kernel.id, Graph.slug).join(Graph, Graph.id == Kernel.graph_id)
-    slugs: dict[int, str] = dict(session.execute(query.where(Graph.run_id == run)).all())
-    return slugs
 
 
 def by_graph(row: LineCostRow, slugs: dict[int, str]) -> dict[str, float]:

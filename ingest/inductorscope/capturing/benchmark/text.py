@@ -89,8 +89,7 @@ def _title(case: KernelCase, origin: str) -> str:
 def _runner() -> str:
     """Returns the code that checks and times, without its docstring and entry point."""
     text = RUNNER.read_text(encoding="utf-8")
-    body = text[text.index("import argparse") : text.rindex(_HEAD)]
-    return body.rstrip()
+    return text[text.index("import argparse") : text.rindex(_HEAD)].rstrip()
 
 
 def _facts(case: KernelCase) -> str:

@@ -137,7 +137,10 @@ def capture_script(
             try:
                 if facts.state == "complete":
                     eager = replace(eager, first=_first_steady(facts.script[0]))
-                    _add_eager_run(eager, out, facts)
+                    gathered, why, _ = _run_eager(eager)
+                    if why is not None:
+                        facts.missing.append(f"Eager: {why}{last_lines(eager.out / LOG)}")
+                    add_eager(gathered, out, facts)
                 elif not spec.full:
                     facts.eager_outcome = _eager_outcome(eager, facts.script[0].count)
             except KeyboardInterrupt:
@@ -309,14 +312,6 @@ def _run_eager(running: Running) -> tuple[Gathered, str | None, bool]:
     if stopped and not running.spec.eager:
         failure = f"It was stopped after {limits.seconds} s; --eager lets it take longer."
     return gather(running.out, running.spec, EAGER), failure, stopped
-
-
-def _add_eager_run(running: Running, out: Path, facts: CaptureFacts) -> None:
-    """Adds the times and the profile of the script without torch.compile."""
-    eager, failure, _ = _run_eager(running)
-    if failure is not None:
-        facts.missing.append(f"Eager: {failure}{last_lines(running.out / LOG)}")
-    add_eager(eager, out, facts)
 
 
 def _eager_outcome(running: Running, steps: int) -> EagerOutcome:

@@ -35,8 +35,9 @@ def improve(
     from inductorscope.answers.trials import words
     from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_page
     from inductorscope.capturing.measure.processes import Runner
+    from inductorscope.capturing.spec import kind_of
     from inductorscope.capturing.trial.trying import Trier
-    from inductorscope.cli.captured import captured, is_program
+    from inductorscope.cli.captured import captured
     from inductorscope.cli.local import working_folder
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.reading import one_run
@@ -55,11 +56,10 @@ def improve(
         Progress(quiet=as_json) as progress,
     ):
         factory = sessions(engine)
-        given = (
-            captured(settings, program, args or (), progress) if is_program(program) else program
-        )
+        if kind_of(program) != "built-in":  # a script or a factory, and not a run
+            program = captured(settings, program, args or (), progress)
         with factory() as session:
-            run_id = one_run(session, given)
+            run_id = one_run(session, program)
             searching = Searching(session, run_id)
 
         found, interrupted = Improvement(), False

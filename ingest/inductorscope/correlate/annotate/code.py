@@ -215,13 +215,10 @@ class _Annotator:
             if call.kernel in generated or not 1 <= call.line <= len(self.lines):
                 continue
             indent = indent_of(self.lines[call.line - 1])
-            for name in self._nodes_of(call.line)[:OTHERS]:
+            names = sorted(self.references.get(call.line, ()), key=self.order.__getitem__)
+            for name in names[:OTHERS]:
                 code = plain(self.nodes[name].code)
                 self.comments[call.line].append(f"{indent}{self.sign} {LABEL}: {code}")
-
-    def _nodes_of(self, line: int) -> list[str]:
-        """The nodes that a line refers to, in the order of the graph."""
-        return sorted(self.references.get(line, ()), key=self.order.__getitem__)
 
 
 def _rank(operations: set[str]) -> int:

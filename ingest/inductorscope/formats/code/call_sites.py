@@ -169,5 +169,4 @@ class CallSites:
 
 def source_nodes(line: str) -> list[str]:
     """`# Source Nodes: [a, b], Original ATen: …` → [`a`, `b`]."""
-    opened = line.find("[")
-    return [name for name in arguments_at(line, opened) if name]
+    return [name for name in arguments_at(line, line.find("[")) if name]

@@ -4,17 +4,6 @@ import re
 
 from inductorscope.formats.text import call_arguments, closing, split_top
 
-__all__ = [
-    "IrLayout",
-    "accesses",
-    "block_call",
-    "dependencies",
-    "layout_of",
-    "operation",
-    "outdented",
-    "plain_operation",
-]
-
 # `    buf0_buf1.snodes[1] =`
 _INDENTED_MEMBER = re.compile(r"( +)\w++\.snodes\[\d+\]\s*=\s*$")
 _DEPENDENCY = re.compile(r"(MemoryDep|StarDep|WeakDep)\(")

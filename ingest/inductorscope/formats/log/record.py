@@ -72,7 +72,6 @@ class Frame(msgspec.Struct, frozen=True):
 
     @property
     def logged(self) -> dict[str, object]:
-        """As a record has it."""
         return {
             "filename": self.file, "line": self.line, "name": self.function,
             "loc": self.code or None,
@@ -93,7 +92,6 @@ class LogRecord(msgspec.Struct):
     digest: str | None
     """MD5 of the payload, according to the log."""
     lines: int = 1
-    """MD5 of the payload, according to the log."""
     payload_sound: bool | None = None
     """Whether the payload matches its MD5; None without a payload."""
     head: bytes = b""

@@ -105,7 +105,6 @@ class EventReader(msgspec.Struct):
             known.count += count
 
     def batches(self) -> Iterator[list[TraceEvent]]:
-        """Yields all events in batches."""
         if not self._find_events():
             return
         while not self._closed:
@@ -218,7 +217,8 @@ class EventReader(msgspec.Struct):
         events: list[TraceEvent] = []
         at = 0
         while True:
-            at = _end_of_skipped(text, at)
+            if skipped := _SKIPPED.match(text, at):
+                at = skipped.end()
             if at >= len(text):
                 return events, at
             if text[at] == "]":
@@ -277,11 +277,6 @@ class EventReader(msgspec.Struct):
             self.repair("an event with a field of the wrong type was left out", str(error))
         for reason, count in replaced.items():
             self.repair(reason, "", count)
-
-
-def _end_of_skipped(text: str, at: int) -> int:
-    match = _SKIPPED.match(text, at)
-    return match.end() if match else at
 
 
 def _length_before_mending(piece: str, mended_length: int) -> int:

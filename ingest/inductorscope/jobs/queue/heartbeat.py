@@ -42,7 +42,9 @@ class Heartbeat(threading.Thread):
         self._stop_asked = threading.Event()
 
     def start(self) -> None:
-        self._register()
+        with self._sessions.begin() as session:
+            session.execute(delete(Worker).where(Worker.id == self._worker))
+            session.add(self._row())
         super().start()
 
     def run(self) -> None:
@@ -71,11 +73,6 @@ class Heartbeat(threading.Thread):
         self.join(BEAT_SECONDS)
         with self._sessions.begin() as session:
             session.execute(delete(Worker).where(Worker.id == self._worker))
-
-    def _register(self) -> None:
-        with self._sessions.begin() as session:
-            session.execute(delete(Worker).where(Worker.id == self._worker))
-            session.add(self._row())
 
     def _row(self) -> Worker:
         return Worker(

@@ -71,8 +71,7 @@ class UploadObjects(Uploads):
     def open(self, upload_id: str, index: int, offset: int, size: int) -> Gathering:
         if not self.exists(upload_id):
             raise NotFoundError(GONE)
-        end = self.end(upload_id, index)
-        return Gathering(self, (upload_id, index), offset, end, size)
+        return Gathering(self, (upload_id, index), offset, self.end(upload_id, index), size)
 
     def fetch(self, upload_id: str, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.links import packed
 from inductorscope.store.runs.packing import (
     PackedNodes,
-    pack_columns,
+    pack,
     pack_facts,
     pack_kernels,
     pack_nodes,
@@ -143,7 +143,7 @@ class _Reading:
             result.sources = dict(counts) or result.sources
         if role in KEPT_GRAPHS:
             columns = _fx_columns(text, inputs=role == POST_GRAD)
-            result.nodes[role] = (len(text.nodes), pack_columns(columns))
+            result.nodes[role] = (len(text.nodes), pack(columns))
             for annotation in {node.annotation for node in text.nodes}:
                 found = _DEVICE.search(annotation)
                 if found:
@@ -272,7 +272,6 @@ class _Reading:
 
 
 def _fx_columns(text: FxText, *, inputs: bool) -> dict[str, list[object]]:
-    """Returns the columns of `FxNodeDraft`."""
     main, nodes = main_class(text), text.nodes
     if not nodes:
         return {}

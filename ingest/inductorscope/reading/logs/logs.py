@@ -129,7 +129,7 @@ def _read_folder(
     records = [
         (record, partial(_head_of, file))
         for file in files
-        if (record := record_of(file)) is not None
+        if (record := record_of(file.absolute)) is not None
     ]
     size = sum(file.size for file in files)
     file = replace(files[0], path=folder, size=size)
@@ -203,7 +203,8 @@ class _OneLog:
         taking = self._taking
         self._take_all()
         if self._file.role == TRACE_LOG:
-            self._keep_log(taking.log, self._unchanged())
+            status = os.fstat(taking.raw.fileno())
+            self._keep_log(taking.log, self._file.modified == status.st_mtime_ns)
         elif self._file.role == TORCH_LOGS:
             self.stored = self._file.path
         taking.story.finish(taking.log.strings)
@@ -238,10 +239,6 @@ class _OneLog:
                     self._write(last=False)
         taking.cut()
         self._write(last=True)
-
-    def _unchanged(self) -> bool:
-        status = os.fstat(self._taking.raw.fileno())
-        return self._file.modified == status.st_mtime_ns
 
     def _note_ranks(self, summary: LogSummary) -> None:
         """Notes if the file's name and the records disagree about the rank. The file's name

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
@@ -16,7 +16,7 @@ from inductorscope.formats.log.tlparse_folder import FolderFile, FolderLog
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
-from inductorscope.intake.tlparse import folder_of_record, record_in
+from inductorscope.intake.tlparse import folder_of_record, record_of
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.torch_logs import read_torch_log
@@ -59,7 +59,7 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts,
     folders: dict[str, list[tuple[FolderFile, Callable[[int], bytes]]]] = {}
     for file in report.files:
         path, role, stored = file.path, file.role, file.stored or ""
-        of_folder = record_in(path) if role == TLPARSE_RECORD else None
+        of_folder = record_of(PurePosixPath(path)) if role == TLPARSE_RECORD else None
         if of_folder is not None:
             read = partial(_head_of, reading, run_id, stored)
             folders.setdefault(folder_of_record(path), []).append((of_folder, read))

@@ -234,8 +234,7 @@ def _named(process: Process) -> str:
 
 def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
     """`rank`: the rank in the log's name."""
-    shown = record.rank if rank is None else rank
-    return view(LogEntryDraft, record, log=log, rank=shown)
+    return view(LogEntryDraft, record, log=log, rank=record.rank if rank is None else rank)
 
 
 def _stored(sessions: Sessions, digest: str) -> bytes:

@@ -17,16 +17,12 @@ PackedNodes = dict[str, tuple[int, bytes]]
 
 
 def pack_nodes(nodes: Nodes) -> bytes:
+    """Packs columns, one per field of a draft; they compress better than records."""
     columns: dict[str, list[object]] = {}
     if nodes:
         for name in nodes[0].__struct_fields__:
             columns[name] = [getattr(node, name) for node in nodes]
-    return pack_columns(columns)
-
-
-def pack_columns(columns: dict[str, list[object]]) -> bytes:
-    """Compresses columns with zstd, one per field of a draft; they compress better than records."""
-    return _packed(columns)
+    return pack(columns)
 
 
 def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
@@ -35,12 +31,12 @@ def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
         return {}
     calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
     facts = {kernel.name: kernel.facts for kernel in kernels if kernel.facts}
-    return {CALLS: (len(calls), _packed(calls)), FACTS: (len(facts), _packed(facts))}
+    return {CALLS: (len(calls), pack(calls)), FACTS: (len(facts), pack(facts))}
 
 
 def pack_facts(facts: GraphFacts) -> PackedNodes:
-    return {GRAPH_FACTS: (len(facts.works), _packed([VERSION, facts]))}
+    return {GRAPH_FACTS: (len(facts.works), pack([VERSION, facts]))}
 
 
-def _packed(value: object) -> bytes:
+def pack(value: object) -> bytes:
     return compressor(COLUMNS).compress(storable.json_text(value).encode())

@@ -39,7 +39,6 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 def sender_of(session: Session, project: int | None, person: int | None) -> Sender:
-    """Returns the names of a project and a person."""
     return Sender(
         session.scalar(select(Project.name).where(Project.id == project)),
         session.scalar(select(Person.name).where(Person.id == person)),
@@ -47,7 +46,6 @@ def sender_of(session: Session, project: int | None, person: int | None) -> Send
 
 
 def in_bytes(gib: float | None) -> int | None:
-    """Returns GiB in bytes."""
     return int(gib * GIB) if gib else None
 
 

@@ -60,7 +60,6 @@ Values = dict[str, Any]
 
 
 def find_run_ids(session: Session, start: str, limit: int = 20) -> list[str]:
-    """Returns the run ids that start with `start`."""
     query = select(Run.id).where(Run.id.startswith(start, autoescape=True))
     return list(session.scalars(query.order_by(Run.id).limit(limit)))
 
@@ -272,17 +271,19 @@ def insert_profiles(
     if not profiles:
         return {}
     # These import numpy too.
-    from inductorscope.store.runs.timelines import insert_timeline
-    from inductorscope.store.runs.trace_events import insert_trace
+    from inductorscope.store.tables.times import Timeline, TimelineChunk, TraceChunk, TraceKernel
 
     ids = {}
     for profile in profiles:
         values = row_of(Profile, profile, run_id=run_id)
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
-        insert_trace(session, profile_id, profile.kernels, profile.chunks)
+        insert_records(session, TraceKernel, profile.kernels, profile_id=profile_id)
+        insert_records(session, TraceChunk, profile.chunks, profile_id=profile_id)
         if profile.timeline is not None:
-            insert_timeline(session, profile_id, profile.timeline)
+            facts = {"profile_id": profile_id, "facts": profile.timeline.facts}
+            insert_rows(session, Timeline, [facts])
+            insert_records(session, TimelineChunk, profile.timeline.chunks, profile_id=profile_id)
         ids[profile] = profile_id
     return ids
 

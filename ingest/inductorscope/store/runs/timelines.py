@@ -23,10 +23,9 @@ from inductorscope.analyze.timeline.tracks import Details
 from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
 from inductorscope.store.contents.packing import compressor, decompressed
-from inductorscope.store.database.bulk import insert_records, insert_rows
 from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
 from inductorscope.store.runs.trace_events import in_order, shuffled
-from inductorscope.store.tables.times import Timeline, TimelineChunk
+from inductorscope.store.tables.times import TimelineChunk
 
 Column = Any
 """An array of a type that `_KINDS` names."""
@@ -121,11 +120,6 @@ def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> lis
         kind = _KINDS[name]
         columns.append(in_order(raw, np.dtype(kind).itemsize, kind))
     return columns
-
-
-def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> None:
-    insert_rows(session, Timeline, [{"profile_id": profile_id, "facts": draft.facts}])
-    insert_records(session, TimelineChunk, draft.chunks, profile_id=profile_id)
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -295,7 +289,6 @@ def read_events(session: Session, profile_id: int, numbers: Numbers) -> Bars:
 
 
 def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -> dict[int, str]:
-    """Returns names by number."""
     wanted: Integers = np.unique(numbers[numbers >= 0].astype(np.int64))
     chunks = TimelineChunk.number.in_(np.unique(wanted // CHUNK).tolist())
     names: dict[int, str] = {}

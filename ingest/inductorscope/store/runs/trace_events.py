@@ -1,7 +1,6 @@
 """Stores the events of a trace as compressed columns in chunks of some thousands, so that a page
 reads few events that it does not show."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,9 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.store.contents.packing import compressor, decompressed
-from inductorscope.store.database.bulk import insert_records
-from inductorscope.store.runs.draft import EventChunk, TraceKernelDraft
-from inductorscope.store.tables.times import TraceChunk, TraceKernel
+from inductorscope.store.runs.draft import EventChunk
+from inductorscope.store.tables.times import TraceChunk
 
 CHUNK = 16_384
 LEVEL = 3
@@ -71,16 +69,6 @@ def in_order(plain: bytes, width: int, kind: str) -> np.ndarray[Any, Any]:
     """Returns the column that `shuffled` made the bytes of."""
     stacked = np.frombuffer(plain, np.uint8).reshape(width, -1)
     return np.ascontiguousarray(stacked.T).view(kind).reshape(-1)
-
-
-def insert_trace(
-    session: Session,
-    profile_id: int,
-    kernels: Sequence[TraceKernelDraft],
-    chunks: Sequence[EventChunk],
-) -> None:
-    insert_records(session, TraceKernel, kernels, profile_id=profile_id)
-    insert_records(session, TraceChunk, chunks, profile_id=profile_id)
 
 
 def read_chunk(session: Session, profile_id: int, number: int, count: int) -> EventColumns:

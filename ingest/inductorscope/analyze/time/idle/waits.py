@@ -103,8 +103,7 @@ def named_waits(events: TraceEvents, gaps: Gaps, start: float) -> Named:
         if wait is not new:
             wait.count += 1
             wait.us += us
-    waits = sorted(found.values(), key=lambda wait: -wait.us)
-    return Named(waits[:MOST_WAITS], once)
+    return Named(sorted(found.values(), key=lambda wait: -wait.us)[:MOST_WAITS], once)
 
 
 def loading_waits(events: TraceEvents, lane: int) -> list[Wait]:

@@ -7,6 +7,8 @@ much memory is the verdict of that trial and affects nothing else.
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from inductorscope.capturing.inside.diagnose.components import bisect
 from inductorscope.capturing.inside.diagnose.components.trial import Ended, Trial, Verdict
 from inductorscope.capturing.inside.report import Reporter
@@ -82,7 +84,7 @@ class _Search:
         self.verdict = "No component fails: every back end runs, and its numbers agree with eager."
 
     def _keep(self, backend: str, adds: str, verdict: Verdict) -> None:
-        self.trials.append({"backend": backend, "title": adds} | verdict.builtins())
+        self.trials.append({"backend": backend, "title": adds} | msgspec.to_builtins(verdict))
 
     def _blame(self, backend: str, verdict: Verdict) -> None:
         """Reports the first back end that fails, then searches inside it."""

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import torch
@@ -65,10 +64,6 @@ class Verdict(msgspec.Struct):
     @property
     def failing(self) -> str:
         return "computes other numbers" if self.outcome == Ended.DIFFERS else "fails"
-
-    def builtins(self) -> dict[str, Any]:
-        fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields
 
 
 @dataclass
