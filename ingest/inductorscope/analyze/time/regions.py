@@ -7,6 +7,8 @@ work; the rest of the call is the processor's time.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 
@@ -174,41 +176,30 @@ def _next(spans: list[Span], lane: Numbers, moment: Floats) -> Numbers:
 
 
 def _judge(time: RegionTime, *, has_device: bool) -> None:
+    own, busy = (us / (time.call_us or math.inf) for us in (time.device_us, time.busy_us))
+    kept_busy = f"The device is busy for {percent(own if own >= BOUND else busy)} of the call"
     if not has_device or not time.device_us:
-        time.verdict = PROCESSOR
-        time.text = "Its code ran only on the processor."
-        return
-    busy = time.device_us / time.call_us if time.call_us else 0.0
-    if time.replayed:
+        time.verdict, time.text = PROCESSOR, "Its code ran only on the processor."
+    elif time.replayed:
         time.verdict = "replayed"
         time.text = (
-            f"A recorded graph: one launch, and the device is busy for {percent(busy)} of the call."
+            f"A recorded graph: one launch, and the device is busy for {percent(own)} of the call."
         )
-        return
-    if busy >= BOUND:
-        time.verdict = "device bound"
-        time.text = (
-            f"The device is busy for {percent(busy)} of the call; faster kernels make it faster."
-        )
-        return
-    busy = time.busy_us / time.call_us if time.call_us else 0.0
-    if busy >= BOUND:
+    elif own >= BOUND:
+        time.verdict, time.text = "device bound", f"{kept_busy}; faster kernels make it faster."
+    elif busy >= BOUND:
         time.verdict = "queued"
+        time.text = f"{kept_busy}, part of it with earlier work: this call waits in the queue."
+    else:
+        time.verdict = HOST_BOUND
         time.text = (
-            f"The device is busy for {percent(busy)} of the call, part of it with earlier work: "
-            "this call waits in the queue."
+            f"{kept_busy} and waits for the processor otherwise: "
+            f"{microseconds(time.launching_us)} in the driver for "
+            f"{plural(round(time.launches), 'launch', 'launches')}."
         )
-        return
-    floor = max(time.busy_us, REPLAY_US)
-    time.graphs_save_us = max(0.0, time.call_us - floor)
-    time.verdict = HOST_BOUND
-    time.text = (
-        f"The device is busy for {percent(busy)} of the call and waits for the processor "
-        f"otherwise: {microseconds(time.launching_us)} in the driver for "
-        f"{plural(round(time.launches), 'launch', 'launches')}."
-    )
-    if time.graphs_save_us >= HELPS_US:
-        time.text += (
-            " CUDA graphs (mode='reduce-overhead') would save up to "
-            f"{microseconds(time.graphs_save_us)} of {microseconds(time.call_us)} per call."
-        )
+        time.graphs_save_us = max(0.0, time.call_us - max(time.busy_us, REPLAY_US))
+        if time.graphs_save_us >= HELPS_US:
+            time.text += (
+                " CUDA graphs (mode='reduce-overhead') would save up to "
+                f"{microseconds(time.graphs_save_us)} of {microseconds(time.call_us)} per call."
+            )
