@@ -74,9 +74,8 @@ def fork_of(session: Session, run_id: str, slug: str, line: int) -> Fork:
     lines = passed.split("\n")
     node = _NODE.match(lines[line - 1]) if 0 < line <= len(lines) else None
     device = "cuda" if run.device_kind == "cuda" else "cpu"
-    state = ExplorerState([POST_GRAD, KERNEL], sel="", kernel="", file="")
     return Fork(
-        head=explorer_head(session, run_id, slug, state),
+        head=explorer_head(session, run_id, slug, ExplorerState([POST_GRAD, KERNEL])),
         code=code,
         line=line_of(code, node[1] if node else ""),
         device=device,
@@ -95,9 +94,7 @@ def try_of(session: Session, run_id: str, slug: str) -> Try:
     if run.origin != TRY:
         raise NotHere(f"The run {run_id} was not made in the playground.", "Open it as a run.")
     slug = slug or run_graphs(session, run_id).slowest or ""
-    head = explorer_head(
-        session, run_id, slug, ExplorerState([POST_GRAD, KERNEL], sel="", kernel="", file="")
-    )
+    head = explorer_head(session, run_id, slug, ExplorerState([POST_GRAD, KERNEL]))
     source = session.scalars(
         select(Artifact).where(
             Artifact.run_id == run_id, Artifact.role == SOURCE, Artifact.derived.is_(False)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import as_json, attached, python_file
+from inductorscope_server.web.answers import as_json, attached
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.naming import ExplainedStage, GraphStage
@@ -53,7 +53,7 @@ async def annotated_code(analysis: Analysing, run: RunId, slug: Slug) -> Respons
     """Returns the graph's `output_code.py`, still runnable, with the FX line that each kernel line
     computes above it."""
     text = await analysis(annotated_output, run, slug)
-    return python_file(text, "output_code.annotated.py")
+    return attached(text, "output_code.annotated.py", "text/x-python")
 
 
 @api.get(

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.api.bodies import STARTED, MinifyRequest, started
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import python_file
+from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
@@ -102,7 +102,7 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
             "No search has produced a program yet.",
             f"Start one at {urls.failure_part(run, 'minify')}.",
         )
-    return python_file(text, FILE)
+    return attached(text, FILE, "text/x-python")
 
 
 @api.post(

@@ -22,7 +22,7 @@ from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
 from inductorscope_server.api.bodies import STARTED, BenchmarkRequest, started
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import python_file
+from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
@@ -75,7 +75,7 @@ async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKe
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
-    return python_file(text, f"{file.strip('_')}.py")
+    return attached(text, f"{file.strip('_')}.py", "text/x-python")
 
 
 @api.post(

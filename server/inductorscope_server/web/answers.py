@@ -47,11 +47,6 @@ def as_json(answer: object, status: int = 200, extra: Mapping[str, str] | None =
     return Response(json_bytes(answer), status, extra, media_type="application/json")
 
 
-def python_file(text: str, name: str) -> Response:
-    """Returns a program as a download."""
-    return attached(text, name, "text/x-python")
-
-
 def attached(text: str, name: str, kind: str) -> Response:
     """Returns a text as a download that browsers do not run."""
     extra = {

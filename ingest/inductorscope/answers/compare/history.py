@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Text, cast, func, null, select
 from sqlalchemy.orm import Session
 
@@ -256,12 +257,12 @@ def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -
     names = list(dict.fromkeys(call.kernel for call in calls))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     times = [call.time_us for call in calls if call.time_us is not None]
-    return HistoryRun(
-        id=run.id, name=run.name, created_at=run.created_at, torch_version=run.torch_version,
-        device=run.device, value=fsum(times) if times else None,
+    return replace(
+        run,
+        value=fsum(times) if times else None,
         kernel=", ".join(names[:NAMED]) + more,
         change=next((group.change for group in groups if group.change != "same code"), "same code"),
-    )  # fmt: skip
+    )
 
 
 def _differs(before: HistoryRun, after: HistoryRun) -> list[str]:

@@ -127,9 +127,7 @@ def _begin(run_story: RunStory, node: _Node, order: list[tuple[_Node, StackNode]
 
 
 def _compile(compile_: Compile) -> StackCompile:
-    return StackCompile(
-        ref_of(compile_), compile_.outcome, _seconds(compile_), compile_.breaks, compile_.recompile
-    )
+    return view(StackCompile, compile_, ref=ref_of(compile_), seconds=_seconds(compile_))
 
 
 def _seconds(compile_: Compile) -> float | None:

@@ -12,7 +12,7 @@ from inductorscope import urls
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, case_texts, kernel_case
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.missing import NotAnalysed, NotHere
-from inductorscope.fields import Prose
+from inductorscope.fields import Prose, view
 from inductorscope.store.database import storable
 from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
@@ -120,10 +120,7 @@ def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmar
         .order_by(KernelBenchmark.created_at.desc(), KernelBenchmark.id.desc())
         .limit(SHOWN)
     )
-    return [
-        Benchmark(row.handle, row.job_id, row.created_at, row.result)
-        for row in session.scalars(query)
-    ]
+    return [view(Benchmark, row) for row in session.scalars(query)]
 
 
 def add_benchmark(

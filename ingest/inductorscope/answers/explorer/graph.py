@@ -138,10 +138,10 @@ class Explorer(msgspec.Struct, frozen=True):
 class ExplorerState(msgspec.Struct, frozen=True):
     """The selection that the address describes."""
 
-    panes: list[str]
-    sel: str
-    kernel: str
-    file: str
+    panes: list[str] = []
+    sel: str = ""
+    kernel: str = ""
+    file: str = ""
 
 
 class ExplorerHead(msgspec.Struct, frozen=True):

@@ -290,7 +290,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         fx_nodes=_fx_nodes(session, graph, call),
         ir_nodes=_ir_nodes(session, graph, kernel, handle),
         code=_code(session, graph, kernel),
-        head=explorer_head(session, run, slug, ExplorerState([], "", "", "")),
+        head=explorer_head(session, run, slug, ExplorerState()),
         before=_beside(session, graph, call, -1),
         after=_beside(session, graph, call, 1),
         annotated=can_annotate(session, graph.id),

@@ -121,11 +121,7 @@ def numbers_page(
         reasons=result.get("reasons") or {},
         inputs=result.get("inputs", ""),
         graphs=[
-            GraphNumbers(
-                row["name"], slugs.get(row["name"], ""), row["backward"], row["done"],
-                row["compared"], row["differing"], row["random"], row["unsteady"],
-                row["left_out"], msgspec.convert(row["culprit"], Culprit | None),
-            )
+            msgspec.convert(row | {"slug": slugs.get(row["name"], "")}, GraphNumbers)
             for row in graphs
         ],
         graph=chosen["name"] if chosen else "",

@@ -74,7 +74,7 @@ def page_of_run(
         raise NotHere(what, f"The pages are {', '.join(PAGES)}.", run)
     if page == "memory":
         return page_markdown(memory_page(session, run, slug), "Memory", base)
-    state = ExplorerState(panes=[], sel="", kernel="", file="")
+    state = ExplorerState()
     return page_markdown(explorer_page(session, run, slug, state), f"Graph `{slug}`", base)
 
 

@@ -115,18 +115,11 @@ def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, NodeNumbers] 
 
 
 def _graph(graph: GraphNumbers) -> dict[str, Any]:
+    kept = ("name", "backward", "done", "compared", "random", "unsteady", "left_out", "rows")
     told = ("node", "found", "alone_wrong", "note")
-    return {
-        "name": graph.name,
-        "backward": graph.backward,
-        "done": graph.done,
-        "compared": graph.compared,
+    return {name: getattr(graph, name) for name in kept} | {
         "differing": [difference.node.name for difference in graph.differing],
-        "random": graph.random,
-        "unsteady": graph.unsteady,
-        "left_out": graph.left_out,
         "culprit": graph.culprit and {name: getattr(graph.culprit, name) for name in told},
-        "rows": graph.rows,
     }
 
 
