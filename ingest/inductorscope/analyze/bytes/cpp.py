@@ -72,14 +72,11 @@ class CppReader(SourceReader):
 
     def _loop(self, line: str) -> None:
         match = LOOP.match(line)
-        if match is None:
+        size = None if match is None else self._size(match)
+        if match is None or size is None:
             self.foreign = True
-            return
-        size = self._size(match)
-        if size is None:
-            self.foreign = True
-            return
-        self._give(match[1], size)
+        else:
+            self._give(match[1], size)
 
     def _within(self, line: str) -> None:
         """Ranges of vector loops and of their scalar remainder."""
@@ -96,8 +93,8 @@ class CppReader(SourceReader):
     def _give(self, variable: str, size: int) -> None:
         if len(self.space.ranges) + len(self.waiting) >= MOST_VARIABLES:
             self.foreign = True
-            return
-        self.waiting.append((variable, max(size, 0)))
+        else:
+            self.waiting.append((variable, max(size, 0)))
 
     def _open(self) -> None:
         ranges = []

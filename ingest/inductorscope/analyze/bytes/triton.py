@@ -42,27 +42,19 @@ class TritonReader(SourceReader):
     def read(self, line: str) -> None:
         if not line or line[0] in "#@":
             return
-        numel = _NUMEL.match(line)
-        if numel is not None:
+        if numel := _NUMEL.match(line):
             number = numbers_only(self.space.numbers, numel.group(2))
             if number is not None:
                 self._numel(f"{numel.group(1)}numel", number)
-            return
-        if line.startswith("for "):
+        elif line.startswith("for "):
             self.foreign = self.foreign or "offset in " not in line
-            return
-        split = _SPLIT.match(line)
-        if split is not None:
+        elif split := _SPLIT.match(line):
             self._split(split.group(1), split.group(2), split.group(3))
-            return
-        if "tl." in line and _MEMORY.search(line):
+        elif "tl." in line and _MEMORY.search(line):
             self.each_use(_MEMORY, line, self._access)
-            assigned = _ASSIGNED.match(line)
-            if assigned is not None:
+            if assigned := _ASSIGNED.match(line):
                 self._depends(assigned.group(1), assigned.group(2))
-            return
-        assigned = _ASSIGNED.match(line)
-        if assigned is not None:
+        elif assigned := _ASSIGNED.match(line):
             self._operation(assigned.group(1), assigned.group(2))
 
     def _numel(self, name: str, number: int) -> None:

@@ -141,6 +141,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     logs = [log.path for log in story.logs]
     ids = {compile_.id} if compile_.id is not None else set()
     head = compile_head(compile_, logs, graphs_of_compiles(session, run_id, logs, ids))
+    log = _log(run_story, head.log)
     mine = [place for place in break_places(story) if number in place.compiles]
     steps = [
         step for history in histories(story) for step in history.steps
@@ -159,7 +160,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         later=next(
             (ref_of(done) for done in story.compiles[number + 1 :] if _same(compile_, done)), None
         ),
-        log_artifact=_log_artifact(run_story, head.log),
+        log_artifact=None if log is None else log.id,
         file_artifact=None if source is None else source[0],
         guard_count=compile_.guards,
         stack=run_story.frames(compile_.stack),
@@ -184,7 +185,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         guards=_guards(session, guards),
         guards_artifact=None if guards is None else guards.artifact,
         guards_earlier=None if guards is None else guards.earlier,
-        metrics=_metrics(run_story, head.log, records),
+        metrics=_metrics(session, log, records),
     )  # fmt: skip
 
 
@@ -240,8 +241,8 @@ def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], b
     return rows[:MOST_RECORDS], len(rows) > MOST_RECORDS
 
 
-def _log_artifact(run_story: RunStory, log: str) -> int | None:
-    query = select(Artifact.id).where(
+def _log(run_story: RunStory, log: str) -> Artifact | None:
+    query = select(Artifact).where(
         Artifact.run_id == run_story.run.id,
         Artifact.role.in_((TRACE_LOG, TORCH_LOGS)),
         Artifact.path.in_([log, log.removesuffix(".gz"), log.removesuffix(".zst")]),
@@ -257,18 +258,11 @@ def _guards(session: Session, row: RecordRow | None) -> Guards | None:
     return None if text is None else guards_of(text.decode("utf-8", "replace"))
 
 
-def _metrics(run_story: RunStory, log: str, records: list[RecordRow]) -> list[MetricsRow]:
+def _metrics(session: Session, log: Artifact | None, records: list[RecordRow]) -> list[MetricsRow]:
     """Reads the metrics from the log itself: their records have no payload."""
     wanted = [row for row in records if row.what in FIGURES]
-    artifact = _log_artifact(run_story, log)
-    if not wanted or artifact is None:
+    text = stored_text(session, log.digest) if wanted and log is not None else None
+    if text is None:
         return []
-    digest = run_story.session.scalar(select(Artifact.digest).where(Artifact.id == artifact))
-    text = None if digest is None else stored_text(run_story.session, digest)
-    rows = []
-    for row in wanted[:10]:
-        raw = b"".join(text.lines(row.line, row.line)) if text is not None else b""
-        values = metrics_of(raw)
-        if values:
-            rows.append(MetricsRow(row.what, row.line, group_metrics(values)))
-    return rows
+    read = [(row, metrics_of(b"".join(text.lines(row.line, row.line)))) for row in wanted[:10]]
+    return [MetricsRow(row.what, row.line, group_metrics(values)) for row, values in read if values]

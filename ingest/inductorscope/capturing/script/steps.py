@@ -153,7 +153,10 @@ class Steps(Generic[Mark]):
     def _after_timed(self) -> None:
         if self.plan.profile and not self.profiled:
             if self._passed >= TIMED_FIRST:
-                self._start_profile()
+                slow = self._longest_s > LONG_STEP_S
+                steps = 1 if slow and not self.plan.several else PROFILED_STEPS
+                if self.profiler.start(steps):
+                    self.kind, self._left = PROFILED, 1 + steps  # the first warms up the profiler
         elif self._enough():
             self.kind, self._left = NOT_TIMED, self.plan.after
 
@@ -165,11 +168,6 @@ class Steps(Generic[Mark]):
             self._spent_s >= self.plan.seconds
             and (count >= FEWEST or self._longest_s >= self.plan.seconds)
         )
-
-    def _start_profile(self) -> None:
-        steps = 1 if self._longest_s > LONG_STEP_S and not self.plan.several else PROFILED_STEPS
-        if self.profiler.start(steps):
-            self.kind, self._left = PROFILED, 1 + steps  # the first warms up the profiler
 
     def _profile_on(self) -> None:
         self._left -= 1

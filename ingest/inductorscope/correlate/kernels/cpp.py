@@ -134,8 +134,7 @@ class _Reader:
         return block
 
     def _statement(self, text: str, lines: list[int]) -> None:
-        alias = _ALIAS.match(text)
-        if alias is not None:
+        if alias := _ALIAS.match(text):
             self.kernel.aliases[alias.group(1)] = alias.group(2)
             return
         statement = Statement(text, lines, self.scope.path())

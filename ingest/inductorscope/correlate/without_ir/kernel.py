@@ -85,21 +85,18 @@ class _Raiser:
             return
         if name in self.result.ops and self.result.ops[name].pointer:
             self.result.ops[name].lines += statement.lines  # a tile, declared
-            return
-        if statement.has_inner:
+        elif statement.has_inner:
             self._lambda(statement, name)
-            return
-        if statement.is_load:
+        elif statement.is_load:
             self._load(statement, name)
-            return
-        kind = "" if self.text.cpp else reduction_of(statement)
-        if kind:
+        elif kind := "" if self.text.cpp else reduction_of(statement):
             self._results(statement, RaisedOp(name, "reduction", list(statement.uses), detail=kind))
-            return
-        op = operation_of(statement)
-        if op == ALIAS:
+        elif (op := operation_of(statement)) == ALIAS:
             self._alias(name, statement.uses[0], statement.lines)
-            return
+        else:
+            self._operation(statement, name, op)
+
+    def _operation(self, statement: Statement, name: str, op: str) -> None:
         raised = RaisedOp(name, op or "unknown", self._operands(op, statement))
         if op == "constant":
             raised.detail = repr(statement.literals[0]) if statement.literals else "0.0"

@@ -104,12 +104,9 @@ class _Reader:
     def line(self, number: int, line: str) -> None:
         if self.awaits_command and line.strip():
             self.output.command, self.awaits_command = line.strip(), False
-            return
-        if _COMMAND.match(line):
+        elif _COMMAND.match(line):
             self.awaits_command = not self.output.command
-            return
-        placed = _PLACED.match(line)
-        if placed is not None:
+        elif placed := _PLACED.match(line):
             file, at, column, severity, message = placed.groups()
             self._add(
                 Diagnostic(
@@ -117,20 +114,16 @@ class _Reader:
                     column=int(column) if column else None, function=self.functions.get(file, ""),
                 )
             )  # fmt: skip
-            return
-        within = _WITHIN.match(line)
-        if within is not None:
+        elif within := _WITHIN.match(line):
             self.functions[within.group(1)] = within.group(2).strip(" ‘’'“”\"")
-            return
-        if self._quoted(line):
-            return
-        shell = _SHELL.match(line)
-        if shell is not None:
+        elif self._quoted(line):
+            pass
+        elif shell := _SHELL.match(line):
             message = f"{shell.group(1)}: {shell.group(2)}"
             self._add(Diagnostic("fatal error", message, number, tool=shell.group(1)))
-            return
-        tool = _TOOL.match(line)
-        if tool is not None and (tool.group(2) or tool.group(3).startswith(("cannot ", "undef"))):
+        elif (tool := _TOOL.match(line)) and (
+            tool.group(2) or tool.group(3).startswith(("cannot ", "undef"))
+        ):
             name = tool.group(1).replace("\\", "/").rpartition("/")[2]
             self._add(Diagnostic(tool.group(2) or "error", tool.group(3), number, tool=name))
 

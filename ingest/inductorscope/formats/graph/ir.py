@@ -88,32 +88,28 @@ class _Reader:
     def read(self) -> IrText:
         number = 0
         while number < len(self.lines):
-            line = self.lines[number]
-            if not line or line[0] in " \t]":
-                number += 1
-                continue
-            if self.bodies and line.startswith("class ") and _BODY_CLASS.match(line):
-                number = self._loop_body(number)
-                continue
-            head = _HEAD.match(line)
-            if head is not None and _NODE_NAME.search(head.group(1)):
-                self._head(head, number)
-                number += 1
-                continue
-            match = _FIELD.match(line)
-            if match is not None and _NODE_NAME.search(match.group(1)):
-                number = self._field(match, number)
-                continue
-            if "_layout = " in line:
-                self._layout(line)
-                if self.node is not None:
-                    self.node.last_line = number + 1
-            number += 1
+            number = self._line(self.lines[number], number)
         self._close_fused()
         for node in self.result.nodes:
             for buffer in node.buffers:
                 self._complete(buffer)
         return self.result
+
+    def _line(self, line: str, number: int) -> int:
+        """Reads what starts in a line; returns the line after it."""
+        if not line or line[0] in " \t]":
+            pass
+        elif self.bodies and line.startswith("class ") and _BODY_CLASS.match(line):
+            return self._loop_body(number)
+        elif (head := _HEAD.match(line)) and _NODE_NAME.search(head.group(1)):
+            self._head(head, number)
+        elif (match := _FIELD.match(line)) and _NODE_NAME.search(match.group(1)):
+            return self._field(match, number)
+        elif "_layout = " in line:
+            self._layout(line)
+            if self.node is not None:
+                self.node.last_line = number + 1
+        return number + 1
 
     def _complete(self, buffer: IrBuffer) -> None:
         """Fills in layouts that only the users of a buffer name."""
@@ -271,9 +267,7 @@ class _Reader:
     def _body_line(self, line: str, number: int, block: IrBlock) -> None:
         if line.startswith("return"):
             block.result = line[len("return") :].strip()
-            return
-        plain = _PLAIN.match(line)
-        if plain is not None:
+        elif plain := _PLAIN.match(line):
             name, owner, op, inside = plain.groups()
             arguments = split_flat(inside)
             if owner == "self":
@@ -281,9 +275,7 @@ class _Reader:
             else:
                 op = plain_operation(op)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
-            return
-        assign = _ASSIGN.match(line)
-        if assign is not None:
+        elif assign := _ASSIGN.match(line):
             name, value = assign.groups()
             op, arguments = operation(value)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))

@@ -1,5 +1,6 @@
 """Reads stored contents: whole, piece by piece, or by lines."""
 
+import itertools
 from collections.abc import Iterator
 
 import msgspec
@@ -67,7 +68,8 @@ class StoredText(msgspec.Struct, frozen=True):
                 return
             begin = self.index.at_line(skipped)
             skipped -= self.index.frames[begin].line
-            chunks = self._from(begin)
+            frames = range(begin, len(self.index.frames))
+            chunks = itertools.chain.from_iterable(map(self._frame, frames))
         wanted = None if last is None else last - first + 1
         for chunk in chunks:
             start, skipped = _after_lines(chunk, 0, skipped)
@@ -78,11 +80,6 @@ class StoredText(msgspec.Struct, frozen=True):
                 yield chunk[start:end]
             if wanted == 0:
                 return
-
-    def _from(self, number: int) -> Iterator[bytes]:
-        assert self.index is not None
-        for following in range(number, len(self.index.frames)):
-            yield from self._frame(following)
 
     def _frame(self, number: int) -> Iterator[bytes]:
         assert self.index is not None
