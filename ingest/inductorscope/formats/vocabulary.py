@@ -461,24 +461,47 @@ class Work:
 
 
 WORKS: tuple[Work, ...] = (
-    Work(DYNAMO, "Dynamo", "tracing",
-         "Tracing Python bytecode into a graph, and building guards."),
-    Work(AOT, "AOTAutograd", "joining",
-         "Tracing through autograd and functionalisation: the joint graph and its two halves."),
-    Work(PASSES, "graph passes", "passes",
-         "Passes over FX graphs: pre-grad, joint and post-grad, pattern matching."),
-    Work(LOWERING, "lowering and scheduling", "lowering",
-         "Turning FX nodes into loops, fusing and ordering them."),
-    Work(CODEGEN, "code generation", "writing",
-         "Writing kernels and the wrapper that calls them, and loading it."),
-    Work(CPP, "C++ compilation", "building",
-         "Compiling kernels and the wrapper with the C++ compiler."),
-    Work(TRITON, "Triton compilation", "building",
-         "Compiling kernels with Triton; waiting for its workers."),
+    Work(DYNAMO, "Dynamo", "tracing", "Tracing Python bytecode into a graph, and building guards."),
+    Work(
+        AOT,
+        "AOTAutograd",
+        "joining",
+        "Tracing through autograd and functionalisation: the joint graph and its two halves.",
+    ),
+    Work(
+        PASSES,
+        "graph passes",
+        "passes",
+        "Passes over FX graphs: pre-grad, joint and post-grad, pattern matching.",
+    ),
+    Work(
+        LOWERING,
+        "lowering and scheduling",
+        "lowering",
+        "Turning FX nodes into loops, fusing and ordering them.",
+    ),
+    Work(
+        CODEGEN,
+        "code generation",
+        "writing",
+        "Writing kernels and the wrapper that calls them, and loading it.",
+    ),
+    Work(
+        CPP,
+        "C++ compilation",
+        "building",
+        "Compiling kernels and the wrapper with the C++ compiler.",
+    ),
+    Work(
+        TRITON,
+        "Triton compilation",
+        "building",
+        "Compiling kernels with Triton; waiting for its workers.",
+    ),
     Work(TUNING, "autotuning", "tuning", "Running candidates and choosing the fastest."),
     Work(CACHES, "caches", "caching", "Computing keys, reading caches, storing."),
     Work(OTHER, "other", "edge", "Phases with unknown names."),
-)  # fmt: skip
+)
 """Sorted by the order of the work."""
 STARTS: tuple[Work, ...] = (
     Work("imports", "Python and torch", "edge",
