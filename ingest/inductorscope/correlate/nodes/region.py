@@ -146,13 +146,9 @@ class Region:
         if argument.startswith("(") and argument.endswith(")"):
             for part in split_top(argument[1:-1]):
                 self._argument(operation, part, block)
-            return
-        child = self._place(argument, block)
-        if child is not None:
+        elif child := self._place(argument, block):
             operation.children.append(child)
-            return
-        index = self.index_of.get((block, argument))
-        if index is not None:
+        elif (index := self.index_of.get((block, argument))) is not None:
             operation.index = index
             numbers = list(dict.fromkeys(_INDIRECT.findall(index)))
             for number in numbers:

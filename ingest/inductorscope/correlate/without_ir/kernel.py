@@ -258,21 +258,17 @@ class _Raiser:
             return
         if self.text.cpp and statement.accumulators and not statement.stores:
             self._accumulate(statement)
-            return
-        tile = _TILE_STORE.search(statement.text)
-        if tile is not None and "ptr" not in statement.text:
+        elif (tile := _TILE_STORE.search(statement.text)) and "ptr" not in statement.text:
             self.alias[tile.group(2)] = tile.group(1)
             self.pending[tile.group(2)] = list(statement.lines)
             self.result.ops.pop(tile.group(2), None)
-            return
-        if not statement.stores or not statement.uses or not statement.pointer:
-            return
-        atomic = "atomic" in statement.text
-        index, value = stored_parts(statement)
-        picks = _temporaries(index)
-        self.result.stores.append(
-            RaisedStore(statement.pointer, value, list(statement.lines), index, picks, atomic)
-        )
+        elif statement.stores and statement.uses and statement.pointer:
+            atomic = "atomic" in statement.text
+            index, value = stored_parts(statement)
+            picks = _temporaries(index)
+            self.result.stores.append(
+                RaisedStore(statement.pointer, value, list(statement.lines), index, picks, atomic)
+            )
 
     def _accumulate(self, statement: Statement) -> None:
         name = statement.accumulators[0]

@@ -89,7 +89,5 @@ def _argument(error: LoweringError, line: str) -> None:
     argument = _ARGUMENT.match(line)
     if argument is not None and len(error.arguments) < MOST_ARGUMENTS:
         error.arguments.append(LoweringArgument(argument.group(1), argument.group(2)[:300]))
-        return
-    origin = _ORIGIN.match(line)
-    if origin is not None and error.arguments:
+    elif error.arguments and (origin := _ORIGIN.match(line)):
         error.arguments[-1].origin = error.arguments[-1].origin or origin.group(1)

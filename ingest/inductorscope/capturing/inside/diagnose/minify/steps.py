@@ -33,20 +33,15 @@ class Steps:
 
     def line(self, text: str) -> None:
         """Parses a line of the minifier."""
-        strategy = _STRATEGY.match(text)
-        if strategy is not None:
+        if strategy := _STRATEGY.match(text):
             self.strategy, self.granularity = strategy.group(1), int(strategy.group(2))
             self.nodes = int(strategy.group(3))
-            return
-        went = _WENT.match(text)
-        if went is not None:
+        elif went := _WENT.match(text):
             before, after, what = int(went.group(1)), int(went.group(2)), went.group(3)
             if what == "nodes":
                 self.nodes = after
             self.add(what, before, after)
-            return
-        failed = _FAILED.match(text)
-        if failed is not None:
+        elif failed := _FAILED.match(text):
             self.tried[failed.group(1)] = self.tried.get(failed.group(1), 0) + 1
 
     def add(self, what: str, before: int, after: int) -> None:
