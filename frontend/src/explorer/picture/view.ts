@@ -140,7 +140,7 @@ export class PictureView {
     if (other) {
       this.relight();
       if (this.address.hops > 0) this.redraw();
-      else this.follow();
+      else this.follow(this.lit);
     }
     this.paint();
   }
@@ -289,9 +289,9 @@ export class PictureView {
     this.canvas.fit();
   }
 
-  /** Scroll to the selection, if none of it is visible. */
-  private follow(): void {
-    const place = this.canvas.placeOf(this.lit);
+  /** Scroll to nodes, if none of them is visible. */
+  private follow(nodes: ReadonlySet<number>): void {
+    const place = this.canvas.placeOf(nodes);
     const { camera, size } = this.canvas;
     if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
   }
@@ -360,9 +360,7 @@ export class PictureView {
   private reach(node: number | null): void {
     this.current = node;
     if (node !== null) {
-      const place = this.canvas.placeOf(new Set([node]));
-      const { camera, size } = this.canvas;
-      if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
+      this.follow(new Set([node]));
       this.host.previewed(this.graph ? this.selectedOf(node) : null);
     }
     this.say();
