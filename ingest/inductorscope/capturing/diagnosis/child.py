@@ -8,7 +8,7 @@ import importlib
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -20,19 +20,6 @@ from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, from_builtins
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.importing import without_collection
-
-
-class Diagnose(Protocol):
-    """The function `diagnose` of each module in `inside/diagnose/`."""
-
-    def __call__(
-        self,
-        spec: CaptureSpec,
-        loading: Loading,
-        options: dict[str, Any],
-        folder: Path,
-        report: Reporter,
-    ) -> dict[str, Any]: ...
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,6 +63,7 @@ def _diagnose(
     reporter: Reporter,
     parsed: argparse.Namespace,
 ) -> dict[str, Any]:
+    """Calls the function `diagnose` of a module in `inside/diagnose/`."""
     with without_collection():
         from inductorscope.capturing.inside.instructions import try_instructions
         from inductorscope.capturing.inside.options import apply_options
@@ -84,8 +72,8 @@ def _diagnose(
     environment.limit_memory(parsed.memory, spec.device)
     with without_collection():
         module = importlib.import_module(f"inductorscope.capturing.inside.diagnose.{kind}.{kind}")
-    diagnose: Diagnose = module.diagnose
-    return diagnose(spec, loading, options, folder, reporter)
+    result: dict[str, Any] = module.diagnose(spec, loading, options, folder, reporter)
+    return result
 
 
 if __name__ == "__main__":
