@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs
 from inductorscope.store.contents.content import HELD_IN_MEMORY, content_of_bytes, content_of_file
@@ -17,7 +18,6 @@ from inductorscope.store.database.engine import bulk_write, make_engine, session
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.runs.draft import (
     CallDraft,
-    FxNodeDraft,
     GraphDraft,
     KernelDraft,
     ProfileDraft,
@@ -57,7 +57,7 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
         kernel = KernelDraft("k", "triton", "triton_pointwise", 1, 2, {"num_load": 1})
         kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc", [0])]
         graph = GraphDraft(slug=f"g{number}", name="g", direction="forward", kernels=[kernel])
-        nodes = [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]
+        nodes = [FxNode("neg", "aten.neg", 3, None, None, None)]
         graph.nodes = {"post_grad": (1, pack_nodes(nodes))}
         run.graphs.append(graph)
     run.artifacts = [
@@ -75,7 +75,7 @@ def count(session: Session, model: type) -> int:
 
 def test_rows_arrive_as_they_were_given(engine: Engine) -> None:
     run = draft("one", [b"a" * 1000, b"b"], graphs=2)
-    hostile = FxNodeDraft("neg", "bad \x00 text \ud800", 3, None, None, None, ["x"])
+    hostile = FxNode("neg", "bad \x00 text \ud800", 3, None, None, None, ["x"])
     run.graphs[0].nodes = {"post_grad": (1, pack_nodes([hostile]))}
     run.bytes_in = 2**40
     run.compile_seconds = float("inf")
@@ -89,7 +89,7 @@ def test_rows_arrive_as_they_were_given(engine: Engine) -> None:
         first, second = (
             fx_nodes(session, graph) for graph in session.scalars(select(Graph.id)).all()
         )
-        assert second == [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]
+        assert second == [FxNode("neg", "aten.neg", 3, None, None, None)]
         assert first[0].target.startswith("bad \ufffd text \ufffd")
         assert first[0].inputs == ["x"]
         row = session.scalars(select(ProfilerRow)).one()

@@ -11,11 +11,11 @@ from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.answers.time.time import time_page
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import (
     CallDraft,
-    FxNodeDraft,
     GraphDraft,
     KernelDraft,
     ProfileDraft,
@@ -31,8 +31,8 @@ from tests.support.whole_runs import insert_run
 FILE = "/home/u/model.py"
 
 
-def a_node(name: str, line: int) -> FxNodeDraft:
-    return FxNodeDraft(name, "aten.add", line, None, FILE, line * 10)
+def a_node(name: str, line: int) -> FxNode:
+    return FxNode(name, "aten.add", line, None, FILE, line * 10)
 
 
 def a_kernel(name: str, time_us: float, time_calls: float, *sites: list[str]) -> KernelDraft:

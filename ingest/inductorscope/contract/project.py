@@ -26,7 +26,7 @@ from inductorscope.answers.memory.memory import graph_plan
 from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.contract.lock import BY_ID, Program
-from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
     AOT,
@@ -40,7 +40,6 @@ from inductorscope.formats.vocabulary import (
     PASSES,
 )
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.units import plural
@@ -237,9 +236,7 @@ class _Made:
     def _line(self, file: str | None, line: int | None) -> str:
         return self.lines([(file, line)] if file and line else [])
 
-    def _add_call(
-        self, kernel: Kernel, computed: list[FxNodeDraft], library: set[str], of: str
-    ) -> None:
+    def _add_call(self, kernel: Kernel, computed: list[FxNode], library: set[str], of: str) -> None:
         if kernel.category == EXTERN or code_group(kernel.name, kernel.category) == COMMUNICATION:
             own = operation(kernel.name)
             if own == "wait_tensor":  # it only ends a collective
@@ -315,7 +312,7 @@ def places_in(text: str) -> set[SourcePlace]:
     }
 
 
-def _places(nodes: Sequence[FxNodeDraft]) -> list[SourcePlace]:
+def _places(nodes: Sequence[FxNode]) -> list[SourcePlace]:
     return [
         (node.stack_file, node.stack_line) for node in nodes if node.stack_file and node.stack_line
     ]

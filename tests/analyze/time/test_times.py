@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time import intervals
 from inductorscope.analyze.time.breakdown import break_down
-from inductorscope.analyze.time.costs import Node, is_view, shares, tensor_bytes
+from inductorscope.analyze.time.costs import is_view, shares, tensor_bytes
 from inductorscope.analyze.time.eager_compiled import Entry, compare, fused_ops
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.intervals import BLOCK, cover, gaps, joined
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.trace.kineto import read_chrome_stream
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=40)
@@ -65,11 +66,15 @@ def test_many_stretches_are_merged_in_blocks() -> None:
     assert cover(starts, np.full(len(starts), 5.0)).total == len(starts) + 4
 
 
+def node(target: str, annotation: str, *inputs: str) -> FxNode:
+    return FxNode("", target, 0, annotation, None, None, list(inputs))
+
+
 NODES = {
-    "x": Node("placeholder", "f32[4, 8][8, 1]cpu"),
-    "add": Node("torch.ops.aten.add.Tensor", "f32[4, 8][8, 1]cpu", ["x"]),
-    "view": Node("torch.ops.aten.view.default", "f32[32][1]cpu", ["add"]),
-    "sum_1": Node("torch.ops.aten.sum.dim_IntList", "bf16[4][1]cpu", ["view"]),
+    "x": node("placeholder", "f32[4, 8][8, 1]cpu"),
+    "add": node("torch.ops.aten.add.Tensor", "f32[4, 8][8, 1]cpu", "x"),
+    "view": node("torch.ops.aten.view.default", "f32[32][1]cpu", "add"),
+    "sum_1": node("torch.ops.aten.sum.dim_IntList", "bf16[4][1]cpu", "view"),
 }
 
 
@@ -107,7 +112,7 @@ def test_what_is_a_view() -> None:
 
 @given(st.lists(st.text(max_size=6), max_size=8), st.text(max_size=30))
 def test_shares_of_anything_sum_to_one(names: list[str], annotation: str) -> None:
-    nodes = {name: Node("aten.add", annotation) for name in names[:4]}
+    nodes = {name: node("aten.add", annotation) for name in names[:4]}
     found = shares(names, nodes)
     assert not names or sum(found.values()) == pytest.approx(1)
 

@@ -51,10 +51,10 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import NO_STEPS, CudaGraphs, ScriptSteps, Wrapped
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import CONVOLUTION, OVERHEAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links
 from msgspec import to_builtins
@@ -373,9 +373,9 @@ def test_texts_of_kernels_show_what_they_compute() -> None:
 
 
 def test_additions_meet_if_many_numbers_are_added_to_few_places() -> None:
-    def node(name: str, sizes: str, *inputs: str) -> FxNodeDraft:
+    def node(name: str, sizes: str, *inputs: str) -> FxNode:
         target = "torch.ops.aten.index_put_.default"
-        return FxNodeDraft(name, target, 1, sizes, None, None, list(inputs))
+        return FxNode(name, target, 1, sizes, None, None, list(inputs))
 
     table, index = node("table", "f32[50, 8]"), node("index", "i64[4000]")
     rows, one = node("rows", "f32[4000, 8]"), node("one", "f32[]")
@@ -670,8 +670,8 @@ def test_code_that_is_thrown_away_or_never_made_is_a_cause(scripted: Evidence) -
 
 
 def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
-    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNodeDraft:
-        return FxNodeDraft(name, f"torch.ops.aten.{op}", 1, sizes, None, None, list(inputs))
+    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNode:
+        return FxNode(name, f"torch.ops.aten.{op}", 1, sizes, None, None, list(inputs))
 
     mm = node("mm", "mm.default", "f32[1024, 16000]")
     view = node("view", "view.default", "f32[4, 256, 16000]", "mm")
@@ -687,8 +687,8 @@ def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
 
 
 def test_products_that_a_loop_computes_one_by_one_or_that_pick_rows_are_found() -> None:
-    def node(name: str, op: str, *inputs: str) -> FxNodeDraft:
-        return FxNodeDraft(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
+    def node(name: str, op: str, *inputs: str) -> FxNode:
+        return FxNode(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
 
     heads = [node(f"bmm_{at}", "aten.bmm.default", "q", f"part_{at}") for at in range(8)]
     (group,) = independent_products(heads)
@@ -716,9 +716,9 @@ def test_products_that_a_loop_computes_one_by_one_or_that_pick_rows_are_found() 
 
 
 def test_a_product_of_three_matrices_that_begins_at_its_dear_end_is_found() -> None:
-    def node(name: str, sizes: str, *inputs: str) -> FxNodeDraft:
+    def node(name: str, sizes: str, *inputs: str) -> FxNode:
         target = "torch.ops.aten.mm.default" if inputs else name
-        return FxNodeDraft(name, target, 1, f"f32[{sizes}]", "model.py", 7, list(inputs))
+        return FxNode(name, target, 1, f"f32[{sizes}]", "model.py", 7, list(inputs))
 
     given = [node("a", "700, 500"), node("b", "500, 700"), node("c", "700, 4")]
     left = [node("ab", "700, 700", "a", "b"), node("abc", "700, 4", "ab", "c")]
@@ -734,10 +734,10 @@ def test_a_product_of_three_matrices_that_begins_at_its_dear_end_is_found() -> N
 
 
 def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:
-    def node(name: str, op: str, *inputs: str) -> FxNodeDraft:
-        return FxNodeDraft(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
+    def node(name: str, op: str, *inputs: str) -> FxNode:
+        return FxNode(name, f"torch.ops.{op}", 1, "f32[4, 64]", "model.py", 7, list(inputs))
 
-    def experts(count: int) -> list[FxNodeDraft]:
+    def experts(count: int) -> list[FxNode]:
         return [
             made
             for at in range(count)
@@ -791,8 +791,8 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
                 G_mask_: "b8[9]", L_self_buffers_seen_: "i64[]"):
 """
 
-    def node(name: str, target: str = "", *inputs: str) -> FxNodeDraft:
-        return FxNodeDraft(name, target or name, 0, "f32[9]", None, None, [*inputs])
+    def node(name: str, target: str = "", *inputs: str) -> FxNode:
+        return FxNode(name, target or name, 0, "f32[9]", None, None, [*inputs])
 
     given = [node(f"arg{at}_1") for at in range(5)]
     nodes = [
@@ -815,11 +815,11 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
 
 
 def test_masks_that_are_the_same_in_every_call_are_found() -> None:
-    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNodeDraft:
+    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNode:
         target = op if op == name else f"torch.ops.aten.{op}"
-        return FxNodeDraft(name, target, 1, sizes, "model.py", 7, list(inputs))
+        return FxNode(name, target, 1, sizes, "model.py", 7, list(inputs))
 
-    def found(mask: str, *truths: FxNodeDraft) -> list[str]:
+    def found(mask: str, *truths: FxNode) -> list[str]:
         first = truths[-1].name
         where = node("where", "where.self", "bf16[512, 512]", first)
         query = node("query", "query", "bf16[2, 8, 512, 64]")

@@ -9,11 +9,11 @@ kernels.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
+from inductorscope.formats.graph.fx_nodes import FxNode
 
 # f32[4, 256][256, 1]cuda:0
 _TENSOR = re.compile(r"^([a-z]\w*+)\[([^\[\]]{0,400})\]")
@@ -25,14 +25,6 @@ _VIEWS = re.compile(
     r"(?:\.\w+)?(?:>)?$"
 )
 LARGEST = 2**62
-
-
-class Node(msgspec.Struct, frozen=True):
-    """The facts about an FX node that decide its bytes."""
-
-    target: str
-    annotation: str | None
-    inputs: Sequence[str] = ()
 
 
 def tensor_bytes(annotation: str | None) -> int:
@@ -53,7 +45,7 @@ def is_view(target: str) -> bool:
     return _VIEWS.search(target) is not None
 
 
-def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
+def moved_bytes(name: str, nodes: Mapping[str, FxNode]) -> int:
     """Bytes that a node reads and writes on its own."""
     node = nodes.get(name)
     if node is None or is_view(node.target):
@@ -62,7 +54,7 @@ def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
     return read + tensor_bytes(node.annotation)
 
 
-def shares(names: Iterable[str], nodes: Mapping[str, Node]) -> dict[str, float]:
+def shares(names: Iterable[str], nodes: Mapping[str, FxNode]) -> dict[str, float]:
     """Returns each node's share of a call that computes these nodes; the shares sum to 1 if there
     are nodes."""
     moved = {name: moved_bytes(name, nodes) for name in names}
@@ -80,25 +72,6 @@ MEASURED, SHARED = "measured", "shared"
 calls."""
 
 Line = tuple[str, int]
-
-
-class CostedNode(Protocol):
-    """A node of the post-grad graph, and the line of the program it comes from."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def annotation(self) -> str | None: ...
-    @property
-    def inputs(self) -> list[str]: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def stack_file(self) -> str | None: ...
-    @property
-    def stack_line(self) -> int | None: ...
 
 
 class TimedKernel(msgspec.Struct, frozen=True):
@@ -121,7 +94,7 @@ class TimedGraph(msgspec.Struct, frozen=True):
     """A graph with timed kernels."""
 
     id: int
-    nodes: Sequence[CostedNode]
+    nodes: Sequence[FxNode]
     kernels: list[TimedKernel]
     sites: list[CallSite]
     """Calls in the order of the wrapper."""
@@ -182,9 +155,9 @@ def costs_of(graphs: Iterable[TimedGraph]) -> Costs:
 
 
 def _cost_of_graph(
-    nodes: Sequence[CostedNode], calls: list[_TimedCall], lines: dict[Line | None, _Sum]
+    nodes: Sequence[FxNode], calls: list[_TimedCall], lines: dict[Line | None, _Sum]
 ) -> list[NodeCostRow]:
-    sized = {node.name: Node(node.target, node.annotation, node.inputs) for node in nodes}
+    named = {node.name: node for node in nodes}
     where = {
         node.name: (node.stack_file, node.stack_line)
         for node in nodes
@@ -192,7 +165,7 @@ def _cost_of_graph(
     }
     of_node: dict[str, _Sum] = defaultdict(_Sum)
     for call in calls:
-        part = shares([name for name in call.nodes if name in sized], sized)
+        part = shares([name for name in call.nodes if name in named], named)
         touched: set[Line | None] = set()
         for name, share in part.items():
             of_node[name].inclusive_us += call.time_us

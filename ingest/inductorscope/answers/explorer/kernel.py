@@ -43,10 +43,11 @@ from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.fields import Bytes, Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
+from inductorscope.formats.graph.fx_nodes import FxNodeLine
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.runs.draft import FxNodeLine, IrNodeDraft
+from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from inductorscope.store.tables.times import CallTime

@@ -15,10 +15,10 @@ from inductorscope.answers.parts import RunName, kernel_time, run_name
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, StageLinks
 from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, KERNEL, READABLE, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.contents.texts import stored_text, text_of
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
 
@@ -227,7 +227,7 @@ class _Part(msgspec.Struct):
 
     def nodes(self, session: Session) -> Iterator[LineNodes]:
         names = {self.links.entities[entity]: known for entity, known in self.wanted.items()}
-        by_target: dict[str, list[FxNodeDraft]] = defaultdict(list)
+        by_target: dict[str, list[FxNode]] = defaultdict(list)
         for node in fx_nodes(session, self.graph.id):
             if f"fx:{node.name}" in names:
                 by_target[node.target].append(node)

@@ -48,6 +48,22 @@ class FxTextNode(msgspec.Struct):
     users: list[str] = msgspec.field(default_factory=list)
 
 
+class FxNodeLine(msgspec.Struct):
+    """A node as it is stored, and the line of the program it comes from."""
+
+    name: str
+    target: str
+    line: int
+    annotation: str | None
+    stack_file: str | None
+    stack_line: int | None
+
+
+class FxNode(FxNodeLine):
+    inputs: list[str] = msgspec.field(default_factory=list)
+    """Nodes that it takes as arguments, as far as they are stored."""
+
+
 class FxText(msgspec.Struct):
     nodes: list[FxTextNode] = msgspec.field(default_factory=list)
     problems: list[Problem] = msgspec.field(default_factory=list)

@@ -48,20 +48,6 @@ def artifact_of(
     )
 
 
-class FxNodeLine(msgspec.Struct):
-    name: str
-    target: str
-    line: int
-    annotation: str | None
-    stack_file: str | None
-    stack_line: int | None
-
-
-class FxNodeDraft(FxNodeLine):
-    inputs: list[str] = msgspec.field(default_factory=list)
-    """Nodes that it takes as arguments, as far as they are stored."""
-
-
 class IrNodeDraft(msgspec.Struct):
     name: str
     kind: str

@@ -5,11 +5,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.machine.metadata import COMPILED, CompiledKernel
 from inductorscope.formats.vocabulary import IR_POST, POST_GRAD
 from inductorscope.store.contents.packing import decompressed
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft
+from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.packing import CALLS, FACTS, GRAPH_FACTS, PackedNodes
 from inductorscope.store.tables.models import GraphNodes
 
@@ -24,10 +25,10 @@ def rows_of_nodes(graph_id: int, packed: PackedNodes) -> list[NodesRow]:
     ]
 
 
-def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[FxNodeDraft]:
+def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[FxNode]:
     """Returns the nodes of an FX stage, in the order of its lines. Those of an inner graph have its
     class before their names, and here also before those of their inputs."""
-    nodes = [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
+    nodes = [msgspec.convert(node, FxNode) for node in _stored(session, graph_id, stage)]
     for node in nodes:
         graph_class, slash, _ = node.name.rpartition("/")
         if slash:

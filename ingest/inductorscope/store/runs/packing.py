@@ -4,14 +4,15 @@ room than the texts that contain them."""
 from collections.abc import Sequence
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
-from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
+from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft
 
 CALLS, FACTS, GRAPH_FACTS = "calls", "kernel_facts", "graph_facts"
 """Names of packed data other than stages."""
 
-Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
+Nodes = Sequence[FxNode] | Sequence[IrNodeDraft]
 PackedNodes = dict[str, tuple[int, bytes]]
 """Stage or other name → number of nodes, and the packed nodes."""
 

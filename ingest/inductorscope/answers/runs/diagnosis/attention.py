@@ -5,8 +5,8 @@ from inductorscope.analyze.time.eager_compiled import fused_ops
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.unchanging import graphs_of_dynamo, masked
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import ATTENTION, FUSED
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent
 
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
@@ -80,7 +80,7 @@ def in_float32(evidence: Evidence) -> Cause | None:
 
 def same_mask(evidence: Evidence) -> Cause | None:
     """On a GPU, attention reads a mask that is the same in every call, and may be a triangle."""
-    step, masks = evidence.step_us, list[FxNodeDraft]()
+    step, masks = evidence.step_us, list[FxNode]()
     for _, nodes, names in graphs_of_dynamo(evidence) if evidence.on_device else ():
         masks += [node for node, _ in masked(nodes, names)]
     kernels = {kernel.id: kernel.us for kernel in evidence.kernels if kernel.group == ATTENTION}

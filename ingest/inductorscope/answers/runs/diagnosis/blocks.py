@@ -8,8 +8,8 @@ from inductorscope.analyze.compile.model import Compile
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.instances import instances
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import CPP, FUSED, TRITON
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent, plural, seconds
 
 FEWEST = 3
@@ -101,11 +101,11 @@ def equal_inside(evidence: Evidence) -> Cause | None:
     )
 
 
-def repeated(nodes: Sequence[FxNodeDraft]) -> tuple[int, list[FxNodeDraft]]:
+def repeated(nodes: Sequence[FxNode]) -> tuple[int, list[FxNode]]:
     """Returns of how many equal blocks a graph consists, as far as its lines and operators tell,
     and their nodes, first those that each block has once; none if it does not."""
 
-    def key(node: FxNodeDraft) -> tuple[str | None, int | None, str]:
+    def key(node: FxNode) -> tuple[str | None, int | None, str]:
         return node.stack_file, node.stack_line, node.target
 
     counts = Counter(key(node) for node in nodes if node.stack_file)

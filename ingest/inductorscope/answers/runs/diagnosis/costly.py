@@ -7,9 +7,9 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseL
 from inductorscope.answers.runs.diagnosis.evidence import SAMPLED_LINES, Evidence
 from inductorscope.answers.runs.diagnosis.unread import numbers
 from inductorscope.answers.time.lines import node_times
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.vocabulary import DYNAMO
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, size_in_bytes
 
 FAR_FROM_ROOF = 0.6
@@ -41,7 +41,7 @@ def headrooms(evidence: Evidence) -> dict[tuple[str, str], float]:
     }
 
 
-def meeting(node: FxNodeDraft, nodes: list[FxNodeDraft]) -> float:
+def meeting(node: FxNode, nodes: list[FxNode]) -> float:
     """Returns how many numbers a node adds to each of its places, on average; 0 if its sizes are
     not fixed."""
     sizes = {value.name: numbers(value.annotation) or 0 for value in nodes}

@@ -28,9 +28,9 @@ from inductorscope.answers.time.profiles import ProfileShown, profile_tables, sh
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
 from inductorscope.answers.time.script import ScriptShown, script_of, script_shown
 from inductorscope.formats.capture_facts import ScriptSteps
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import FUSED, SOURCE
 from inductorscope.store.contents.texts import text_of
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import CallTime
@@ -90,10 +90,10 @@ class Evidence(msgspec.Struct):
     """Time of all kernels of a profiled step."""
     traces: int = 0
     """Traces of the run whose events were read."""
-    read: dict[str, list[FxNodeDraft]] = {}
+    read: dict[str, list[FxNode]] = {}
     """See `nodes`."""
 
-    def nodes(self) -> dict[str, list[FxNodeDraft]]:
+    def nodes(self) -> dict[str, list[FxNode]]:
         """Returns the nodes of each graph after Inductor's passes, by its slug."""
         if not self.read:
             query = select(Graph.slug, Graph.id).where(Graph.run_id == self.id)
@@ -192,7 +192,7 @@ class Evidence(msgspec.Struct):
 
     def computing(
         self, what: re.Pattern[str], operators: Collection[str]
-    ) -> list[tuple[TimedKernel, list[FxNodeDraft]]]:
+    ) -> list[tuple[TimedKernel, list[FxNode]]]:
         """Returns generated kernels that take 1 % of a step and whose text has `what`, each with
         the FX nodes of `operators` that are linked to it there."""
         graphs = {
@@ -214,7 +214,7 @@ class Evidence(msgspec.Struct):
             found += [(kernel, nodes)] if nodes else []
         return found
 
-    def lines_of(self, nodes: Iterable[FxNodeDraft]) -> list[CauseLine]:
+    def lines_of(self, nodes: Iterable[FxNode]) -> list[CauseLine]:
         places = dict.fromkeys((node.stack_file, node.stack_line) for node in nodes)
         return [line for place in places for line in self.line(*place)][:SAMPLED_LINES]
 

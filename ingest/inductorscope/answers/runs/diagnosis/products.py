@@ -13,9 +13,8 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
-from inductorscope.formats.graph.fx_nodes import parse_annotation, short_name
+from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.vocabulary import GEMM
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, plural
 
 MANY = 8
@@ -43,7 +42,7 @@ def one_by_one(evidence: Evidence) -> Cause | None:
     """Lines compute many products of the same sizes, none from another's result."""
     step = evidence.step_us
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    us, slug, groups = 0.0, "", list[list[FxNodeDraft]]()
+    us, slug, groups = 0.0, "", list[list[FxNode]]()
     for graph in evidence.graphs:
         if graph.direction == "backward":
             continue  # there, layers look independent
@@ -70,9 +69,9 @@ def one_by_one(evidence: Evidence) -> Cause | None:
     )
 
 
-def independent_products(nodes: list[FxNodeDraft]) -> list[list[FxNodeDraft]]:
+def independent_products(nodes: list[FxNode]) -> list[list[FxNode]]:
     """Returns products of one line and of the same sizes, of which none depends on another."""
-    groups: dict[tuple[object, ...], list[FxNodeDraft]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[FxNode]] = defaultdict(list)
     for node in nodes:
         if node.stack_line and operator_family(operation(node.target)) == GEMM:
             key = (node.stack_file, node.stack_line, node.target, node.annotation)
@@ -99,8 +98,8 @@ def _depend(group: Collection[str], inputs: dict[str, list[str]]) -> bool:
 class Chain(NamedTuple):
     """Three matrices, of which the wrong two are multiplied first."""
 
-    first: FxNodeDraft
-    second: FxNodeDraft
+    first: FxNode
+    second: FxNode
     sizes: tuple[int, ...]
     """Of the three: m × k, k × n, n × p."""
     from_left: bool
@@ -110,7 +109,7 @@ class Chain(NamedTuple):
     """How many times as many operations as in the other order."""
 
 
-def chains(nodes: list[FxNodeDraft]) -> list[Chain]:
+def chains(nodes: list[FxNode]) -> list[Chain]:
     """Returns chains of three matrices for which the other order needs far fewer operations."""
     named = {node.name: node for node in nodes}
     uses = Counter(name for node in nodes for name in node.inputs)
@@ -133,11 +132,11 @@ def chains(nodes: list[FxNodeDraft]) -> list[Chain]:
     return found
 
 
-def _multiplies(node: FxNodeDraft) -> bool:
+def _multiplies(node: FxNode) -> bool:
     return operation(node.target) in ("mm", "bmm") and len(node.inputs) == 2
 
 
-def _sides(node: FxNodeDraft | None) -> tuple[int, int] | None:
+def _sides(node: FxNode | None) -> tuple[int, int] | None:
     """Returns the rows and columns of a matrix, or of each of several."""
     _, sizes = parse_annotation(node.annotation or "") if node is not None else ("", None)
     if sizes is None or len(sizes) < 2 or not all(map(_SIZE.fullmatch, sizes[-2:])):
@@ -172,7 +171,7 @@ def bracketing(evidence: Evidence) -> Cause | None:
     )
 
 
-def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
+def masked_branches(nodes: list[FxNode]) -> list[list[list[FxNode]]]:
     """Returns groups of branches, each as the products that it alone needs. Of each row, a group
     keeps one branch: that whose number a tensor holds, such as an expert's."""
     named = {node.name: node for node in nodes}
@@ -184,7 +183,7 @@ def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
         if short_name(node.target) == "eq" and len(node.inputs) == 1:
             masks[node.inputs[0]].append(node.name)
     masks = {tensor: own for tensor, own in masks.items() if len(own) >= BRANCHES}
-    products: list[FxNodeDraft] = []
+    products: list[FxNode] = []
     needed: dict[str, int] = {}  # the products before each node, as bits
     for node in nodes if masks else ():
         needed[node.name] = reduce(or_, (needed.get(source, 0) for source in node.inputs), 0)
@@ -216,7 +215,7 @@ def masked_branches(nodes: list[FxNodeDraft]) -> list[list[list[FxNodeDraft]]]:
 
 def all_rows(evidence: Evidence) -> Cause | None:
     """Products compute all rows for each of several masks, and each row is kept for one."""
-    step, us, slug, branches = evidence.step_us or 0.0, 0.0, "", list[list[FxNodeDraft]]()
+    step, us, slug, branches = evidence.step_us or 0.0, 0.0, "", list[list[FxNode]]()
     spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
     for graph in evidence.graphs:
         for group in masked_branches(evidence.nodes()[graph.slug]):

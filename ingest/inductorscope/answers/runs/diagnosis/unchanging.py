@@ -9,8 +9,8 @@ from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import DYNAMO, GEMM
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent
 
 INFERENCE = "inference"
@@ -33,7 +33,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
     if not step or any(graph.direction != INFERENCE for graph in evidence.graphs):
         return None
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
-    spent: list[tuple[float, str, FxNodeDraft]] = []
+    spent: list[tuple[float, str, FxNode]] = []
     graphs, same = (
         list(graphs_of_dynamo(evidence)),
         [f"L_{name}_" for name in evidence.steps.unchanged],
@@ -67,7 +67,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
     )
 
 
-def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft], dict[str, str]]]:
+def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNode], dict[str, str]]]:
     """Yields the graphs that Dynamo's text is known of: slug, nodes, and Dynamo's name of each
     placeholder."""
     for slug, text in evidence.texts(DYNAMO):
@@ -75,7 +75,7 @@ def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNodeDraft
         yield slug, nodes, dynamo_names(nodes, text)
 
 
-def dynamo_names(nodes: list[FxNodeDraft], dynamo: str) -> dict[str, str]:
+def dynamo_names(nodes: list[FxNode], dynamo: str) -> dict[str, str]:
     """Returns Dynamo's name of each placeholder: its graph has them in the same order. Empty if it
     has others."""
     arguments = _ARGUMENT.findall(dynamo.partition("def forward(")[2].partition("):")[0])
@@ -85,8 +85,8 @@ def dynamo_names(nodes: list[FxNodeDraft], dynamo: str) -> dict[str, str]:
 
 
 def depending_on(
-    nodes: list[FxNodeDraft], names: dict[str, str], same: Sequence[str] = ()
-) -> list[FxNodeDraft]:
+    nodes: list[FxNode], names: dict[str, str], same: Sequence[str] = ()
+) -> list[FxNode]:
     """Returns the operations that depend on parameters, buffers and globals alone, which the graph
     does not change, and on the arguments `same`."""
     inputs = {node.name: node.inputs for node in nodes}
@@ -98,7 +98,7 @@ def depending_on(
         for name, argument in names.items()
         if (_KEPT.match(argument) or argument in same) and name not in written
     }
-    found: list[FxNodeDraft] = []
+    found: list[FxNode] = []
     for node in nodes:
         varies = not node.target.startswith("torch.ops.") or _VARIES.search(node.target)
         if not varies and kept.issuperset(node.inputs):
@@ -107,9 +107,7 @@ def depending_on(
     return found
 
 
-def masked(
-    nodes: list[FxNodeDraft], names: dict[str, str]
-) -> list[tuple[FxNodeDraft, FxNodeDraft]]:
+def masked(nodes: list[FxNode], names: dict[str, str]) -> list[tuple[FxNode, FxNode]]:
     """Returns attention with its mask, if that is one matrix of truths, as many rows as columns,
     that is the same in every call."""
     known = {node.name: node for node in nodes}

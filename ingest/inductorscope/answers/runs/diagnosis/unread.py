@@ -8,8 +8,8 @@ from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import GEMM
-from inductorscope.store.runs.draft import FxNodeDraft
 from inductorscope.units import microseconds, percent
 
 SLOWEST = 5
@@ -50,7 +50,7 @@ def unread(evidence: Evidence) -> Cause | None:
     return None
 
 
-def read_share(nodes: list[FxNodeDraft], name: str) -> float:
+def read_share(nodes: list[FxNode], name: str) -> float:
     """Returns the share of a node's numbers that others read; 1 if it is not known."""
     sizes = {node.name: numbers(node.annotation) for node in nodes}
     shares, whole, seen = list[float](), sizes.get(name) or 0, [name]
@@ -101,7 +101,7 @@ def one_hot(evidence: Evidence) -> Cause | None:
     return None
 
 
-def one_hot_product(nodes: list[FxNodeDraft]) -> FxNodeDraft | None:
+def one_hot_product(nodes: list[FxNode]) -> FxNode | None:
     """Returns a matrix product of which an operand is a comparison with all indices."""
     known = {node.name: node for node in nodes}
     for node in nodes:
