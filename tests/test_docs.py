@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -26,11 +27,12 @@ PAGES = {
     str(file.relative_to(ROOT)): file.read_text()
     for file in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")))
 }
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BLOCK = re.compile(r"^( *)```(sh|bash|shell|console|text)\n(.*?)^\1```", re.M | re.S)
 
 NOT_RUN = {
     command.strip(): reason
-    for part in (FIXTURES / "commands-not-run.txt").read_text().split("\n\n")
+    for part in (ROOT / "tests" / "support" / "commands-not-run.txt").read_text().split("\n\n")
     for reason, *commands in [part.splitlines()]
     for command in commands
 }
@@ -103,7 +105,7 @@ def words(place: Path) -> dict[str, str]:
 def test_every_command_runs(
     page: str, place: Path, words: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In their order. A command that cannot run belongs to `fixtures/commands-not-run.txt`."""
+    """In their order. A command that cannot run belongs to `support/commands-not-run.txt`."""
     for command in commands_of(page):
         name, _, rest = command.partition(" ")
         if command in NOT_RUN:
@@ -149,7 +151,7 @@ def options_of(command: Any, words: list[str]) -> set[str]:  # typer's click
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_options_and_modules_that_pages_name_exist(page: str) -> None:
+def test_commands_options_extras_and_modules_that_pages_name_exist(page: str) -> None:
     load_commands()
     commands: Any = typer.main.get_command(app)
     for line in re.findall(r"(?:^|`)inductorscope ([^`#|\n]+)", PAGES[page], re.M):
@@ -159,5 +161,7 @@ def test_commands_options_and_modules_that_pages_name_exist(page: str) -> None:
         assert named - {"--help"} <= options_of(commands, words), line
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", PAGES[page], re.M)) <= {*targets}
+    extras = re.findall(r"inductorscope\[([\w,]+)\]", PAGES[page])
+    assert {*",".join(extras).split(",")} - {""} <= PROJECT["optional-dependencies"].keys()
     for module in re.findall(r"(?:^|`)python -m ((?:bench|tests)[\w.]+)", PAGES[page], re.M):
         assert find_spec(module), module
