@@ -210,8 +210,8 @@ test("nodes that a kernel only lists are told when it or they are selected", () 
   assert.ok(selected);
   const told = chainOf(index, picture, selected).words.filter((each) => each.includes("lists"));
   assert.deepEqual(told, [
+    "sum: three computes it, though one lists it.",
     "one lists view, but no line of its code computes it.",
-    "one lists sum, which three computes, not it.",
   ]);
 });
 

@@ -260,17 +260,26 @@ function wordsOf(
     const elsewhere = new Map<string, string[]>();
     for (const node of asked) {
       const other = picture.kernels.find((each) => computes(index, each, node));
-      const title = other ? kernelTitle(other) : "";
+      const title = other ? numbered(other) : "";
       elsewhere.set(title, [...(elsewhere.get(title) ?? []), node]);
     }
     for (const [title, nodes] of elsewhere) {
       const shown =
         nodes.slice(0, 6).join(", ") + (nodes.length > 6 ? ` and ${nodes.length - 6} more` : "");
-      const rest = title
-        ? `which ${title} computes, not it`
-        : `but no line of its code computes ${nodes.length > 1 ? "them" : "it"}`;
-      words.push(`${kernelTitle(kernel)} lists ${shown}, ${rest}.`);
+      const them = nodes.length > 1 ? "them" : "it";
+      if (title)
+        words.unshift(
+          `${shown}: ${title} computes ${them}, though ${numbered(kernel)} lists ${them}.`,
+        );
+      else
+        words.push(
+          `${kernelTitle(kernel)} lists ${shown}, but no line of its code computes ${them}.`,
+        );
     }
   }
   return words;
+}
+
+function numbered(kernel: Kernel): string {
+  return kernel.number ? `kernel ${kernel.number}` : kernelTitle(kernel);
 }
