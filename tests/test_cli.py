@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -83,6 +84,31 @@ def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:
     assert json.loads(whole.stdout)["run"] == json.loads(done.stdout)["run"]
 
 
+def test_a_run_is_listed_reported_deleted_restored_and_gone(tmp_path: Path, fixtures: Path) -> None:
+    data = ("--data", str(tmp_path / "data"))
+    folder = str(fixtures / "neg-does-not-compile")
+    found = json.loads(run("ingest", folder, *data, "--json").stdout)["run"]
+    (row,) = [line for line in run("runs", *data).stdout.splitlines() if found in line]
+    assert row.split()[1:3] == ["neg-does-not-compile", "2.13.0+cpu"]
+    assert "max_propagate_nan" in run("report", found, *data).stdout
+    assert "No worker of this machine" in run("worker-health", *data).stderr
+    for command in ("measure", "bisect", "improve"):
+        refused = run(command, found, *([found] if command != "improve" else []), *data)
+        assert refused.returncode == 3
+        assert "code of uploads is never run here" in refused.stderr
+    assert run("delete", found, *data).returncode == 0
+    assert run("trash", *data).stdout.startswith(f"{found}  neg-does-not-compile  ")
+    assert run("trash", "--restore", found, *data).stdout.startswith(f"Restored {found}.")
+    assert run("delete", found, *data).returncode == 0
+    assert re.match(r"Freed [\d.]+\sKiB\.\nEmptying", run("trash", "--empty", *data).stdout)
+    assert run("runs", *data).stdout.startswith("No runs.")
+
+
+def test_models_are_listed() -> None:
+    listed = run("models").stdout
+    assert all(row["name"] in listed for row in json.loads(run("models", "--json").stdout))
+
+
 @pytest.mark.parametrize("level", ["", "torch_compile_debug", "run_", "torchinductor", "model__0"])
 def test_links_takes_any_level(fixtures: Path, level: str) -> None:
     top = fixtures / "cuda-foo1"
@@ -113,6 +139,7 @@ def test_links_takes_any_level(fixtures: Path, level: str) -> None:
         (["runs", "--data", "/nowhere/at/all"], 2, "/nowhere/at/all does not exist"),
         (["delete", "ffff"], 1, "No run starts with ffff"),
         (["export", "ffff", "--preview", "--hide", ""], 2, "--hide needs a word"),
+        (["retry", "ffff"], 1, "There is no job ffff."),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

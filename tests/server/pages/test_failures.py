@@ -1,5 +1,7 @@
 """The page of failures: of a capture whose kernel did not compile, and of logs of failures."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,3 +165,50 @@ def test_what_draft_export_stepped_over_is_a_failure(
     assert failure["title"] == "Export would fail: Eq((((-u0)//3)) + 5, 0) depends on data"
     assert (failure["user"]["line"], failure["user"]["code"]) == (279, "return z[:a]")
     assert "torch._check(…)" in page
+
+
+class Hostile:
+    """Unpickling it would make a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_link_that_was_recorded_says_so(captured: tuple[TestClient, str]) -> None:
+    client, run = captured
+    graph = f"/api/runs/{run}/graphs/model__0_inference_0.0"
+    answer = client.get(f"{graph}/reason", params={"stage": "code", "line": 57}).json()
+    (reason,) = answer["reasons"]
+    assert (reason["code"], reason["nodes"], reason["certainty"]) == (
+        "recorded",
+        ["fx:neg"],
+        "exact",
+    )
+    assert "nothing is inferred" in reason["sentence"]
+
+
+@pytest.mark.torch
+def test_saved_tensors_are_values_and_no_code_of_theirs_runs(
+    own_settings: Settings, fixtures: Path, opened: Opened, tmp_path: Path
+) -> None:
+    import torch
+
+    folder = tmp_path / "upload"
+    shutil.copytree(fixtures / "aoti-cpu", folder)
+    torch.save(torch.ones(4), folder / "before_launch_cpp_fused_0_buf0.pt")
+    values = torch.tensor([1.0, float("nan"), 2.0, float("nan")])
+    torch.save(values, folder / "after_launch_cpp_fused_0_buf0.pt")
+    torch.save(Hostile(tmp_path / "ran"), folder / "after_launch_cpp_fused_1_buf1.pt")
+    run = read(own_settings, folder, "ingest")
+    assert not (tmp_path / "ran").exists()
+    with opened(own_settings) as client:
+        page = client.get(f"/api/runs/{run}/failures/values").json()
+        assert page["sentence"] == (
+            "The first bad value is NaN (2 of 4 elements) in argument buf0 of cpp_fused_0, after "
+            "launch 1 of 1."
+        )
+        told = client.get(f"/api/runs/{run}/read").json()
+    assert "the tensor is not read: Weights only load failed" in str(told)

@@ -5,16 +5,19 @@ from typing import Literal
 
 import pytest
 from inductorscope.analyze.measure.judge import Judged
+from inductorscope.analyze.trial.numerics import Numerics
 from inductorscope.analyze.trial.result import Answer, Improvement, Structure, Trial
 from inductorscope.answers.parts import state_of
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.diagnose import with_change, with_trial
 from inductorscope.answers.trials.trials import IMPROVE, stored_improvement, trials_of
+from inductorscope.answers.trials.words import EQUAL, outcome, structure, verdict
 from inductorscope.formats.change import CUDA_GRAPHS, Change, Mark
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.diagnoses import write_diagnosis
 from inductorscope.store.runs.draft import RunDraft
 from inductorscope.store.tables.models import Run
+from inductorscope.units import THIN
 from sqlalchemy import Engine, select
 
 from tests.conftest import ON_SQLITE
@@ -51,6 +54,26 @@ def test_a_fix_that_helped_wins_what_it_won() -> None:
 def test_a_fix_without_gain_wins_nothing(answer: Answer) -> None:
     found = with_trial(cause(), [trial(answer)])
     assert (found.known, found.wins_us, found.share) == ("measured", 0.0, 0.0)
+
+
+def test_a_search_is_told_in_words() -> None:
+    found = Improvement(trials=[trial("faster"), trial("no effect")], complete=True)
+    assert verdict(found) == ("No change makes it faster: 2 changes were tried, 1 without effect.")
+    found.stopped = "The time is over."
+    assert verdict(found).startswith("No change is known to make it faster: ")
+    assert verdict(found).endswith(" The time is over.")
+    won = trial("faster")
+    found = Improvement(
+        trials=[won], kept=[won.title], judged=won.judged, numerics=Numerics(answer="equal"),
+        before=Structure(compile_s=2.0, peak_bytes=2**20),
+        after=Structure(compile_s=2.9, peak_bytes=2**21),
+    )  # fmt: skip
+    said = verdict(found).replace(THIN, " ")
+    assert said.startswith("4.00× (95 %: 3.33 to 5.00) over the program as it is: CUDA graphs; ")
+    assert "compile +900 ms, peak memory +1.00 MiB, pays back after 1 000 steps. " in said
+    assert said.endswith(f"The {EQUAL}.")
+    assert outcome(won).replace(THIN, " ").startswith("tried: faster, 1.20 ms → 300 µs (")
+    assert structure(won) == "recompiles 2 → 0"
 
 
 def test_compiling_less_is_no_matter_of_a_steps_time() -> None:
