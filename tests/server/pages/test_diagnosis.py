@@ -39,7 +39,7 @@ from inductorscope.answers.runs.diagnosis.unchanging import (
     masked,
     unchanging,
 )
-from inductorscope.answers.runs.diagnosis.uncompiled import same_operators, uncalled
+from inductorscope.answers.runs.diagnosis.uncompiled import not_compiled, same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
     one_hot_product,
     read_share,
@@ -168,6 +168,37 @@ EMPTIED = [
 """Steps that give memory back to the driver, and take it anew."""
 
 
+def steps_of(*kernels: tuple[str, float], delay: float = 10.0) -> list[dict[str, object]]:
+    """Three steps whose kernels, of some µs each, an operator launches one after the other; the
+    device begins a step's first `delay` µs later."""
+    events = []
+    span = delay + sum(us for _, us in kernels)
+    for begun in range(3):
+        launch, start = span * begun, span * begun + delay
+        events.append(on_host("user_annotation", f"ProfilerStep#{begun}", launch, span))
+        for number, (name, us) in enumerate(kernels):
+            args = {"correlation": 1_000 * begun + number}
+            events += [
+                on_host("cpu_op", "aten::mm", launch + 0.1 * number, 0.09),
+                on_host("cuda_runtime", "cudaLaunchKernel", launch + 0.1 * number, 0.05)
+                | {"args": args},
+                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start,
+                 "dur": us, "args": args},
+            ]  # fmt: skip
+            start += us
+    return events
+
+
+BUSY = {
+    "products": steps_of(("sm90_xmma_gemm_bf16f32", 5_000)),
+    "float32": steps_of(("ampere_sgemm_128x64_nn", 3_000), ("sm90_xmma_gemm_bf16f32", 2_000)),
+    "collectives": steps_of(
+        ("sm90_xmma_gemm_bf16f32", 5_000), *[("ncclDevKernel_AllReduce_Sum_f32", 50)] * 60
+    ),
+    "queued": steps_of(("sm90_xmma_gemm_bf16f32", 5_000), delay=5_000),
+}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, str]:
     """The id of each fixture's run; the data folder under the empty name."""
@@ -176,7 +207,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     tables.write_text(TUNED)
     embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
     embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
-    made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED}
+    made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED} | BUSY
     for name, events in made.items():
         written = msgspec.json.encode({"traceEvents": events})
         embedded.with_name(f"{name}.trace.json").write_bytes(written)
@@ -257,19 +288,55 @@ def test_work_of_the_host_counts_what_is_copied_for_it(
 
 
 def test_operators_that_run_object_by_object_are_counted(
-    session: Session, runs: dict[str, str]
+    session: Session, runs: dict[str, str], scripted: Evidence
 ) -> None:
-    found = cause(diagnose(evidence_of(session, runs["objects"])), "not compiled")
+    trace = evidence_of(session, runs["objects"])
+    alone = cause(diagnose(trace), "not compiled")
+    assert alone.fix.startswith("Compile the function around them")  # no loop is seen in a trace
+    captured = replace(trace, script=scripted.script, graphs=scripted.graphs)
+    found = not_compiled(captured)
+    assert isinstance(found, Cause)
     assert "`aten::exp` runs 200 times in each step: compile the loop" in found.fix
 
 
 def test_a_loop_that_launches_for_object_after_object_comes_before_cuda_graphs(
-    session: Session, runs: dict[str, str]
+    session: Session, runs: dict[str, str], scripted: Evidence
 ) -> None:
-    first = diagnose(evidence_of(session, runs["looped"])).causes[0]
+    looped = evidence_of(session, runs["looped"])
+    first = diagnose(replace(looped, script=scripted.script)).causes[0]
     assert first.what.startswith("The device is idle for")
     assert "`aten::exp` runs 200 times in each step: compile the loop" in first.fix
     assert (first.known, first.change) == ("at most", None)
+
+
+def test_products_that_compiled_code_calls_as_well_are_no_cause(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = diagnose(evidence_of(session, runs["products"]))
+    assert not found.causes
+    assert any("`aten::mm`, which compiled code calls as well" in row.text for row in found.cleared)
+
+
+def test_names_of_kernels_tell_products_in_float32(session: Session, runs: dict[str, str]) -> None:
+    first = diagnose(evidence_of(session, runs["float32"])).causes[0]
+    assert first.what.startswith("The device is busy, with products and convolutions in float32")
+    assert f"3.00{THIN}ms" in first.what
+    assert "torch.autocast" in first.fix
+
+
+def test_many_short_collectives_are_to_be_joined(session: Session, runs: dict[str, str]) -> None:
+    first = diagnose(evidence_of(session, runs["collectives"])).causes[0]
+    assert "communicates in 60 short collectives for 3.00" in first.what
+    assert first.fix.startswith("Join them")
+
+
+def test_nobody_knows_what_work_that_begins_late_would_win(
+    session: Session, runs: dict[str, str]
+) -> None:
+    first = diagnose(evidence_of(session, runs["queued"])).causes[0]
+    assert "waiting in the queue" in first.why
+    assert "or the trace lacks what ran" in first.fix
+    assert first.wins_us is None
 
 
 def test_a_cache_that_each_step_empties_is_why_it_allocates(

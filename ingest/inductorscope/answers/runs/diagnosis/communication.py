@@ -10,9 +10,13 @@ from inductorscope.answers.compile.collectives import late_collectives
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.waiting import copied_for
-from inductorscope.formats.vocabulary import MEMCPY
+from inductorscope.formats.vocabulary import COMMUNICATION, MEMCPY
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
+
+MANY = 50
+"""Collectives in a step from which short ones are worth joining."""
+SHORT_US = 500.0
 
 
 class Late(NamedTuple):
@@ -79,11 +83,17 @@ def exposed(evidence: Evidence) -> Cause | None:
     late = _late(evidence) if name == TALKING else None
     waited = min(us, late.us) if late is not None else 0.0
     # What is hidden behind computing takes no longer than that; waiting for a rank is not hidden.
-    slow = name == COPYING and _pageable(evidence, shown.id) / shown.by >= us / 2
+    slow = name == COPYING and _copies(evidence, "Pageable") / shown.by >= us / 2
     wins = min(us - waited, us if slow else alone.get(COMPUTING, 0.0), step)
     if wins < STANDS_OUT * step:
         return None
     what, fix = _ALONE[name]
+    calls = _collectives(evidence) / shown.by
+    if name == TALKING and calls >= MANY and us < SHORT_US * calls:
+        what = f"communicates in {round(calls)} short collectives"
+        fix = "Join them, as the buckets of DistributedDataParallel do with gradients."
+    elif name == COPYING and _copies(evidence, "DtoD") >= _copies(evidence, "") / 2:
+        fix = _ON_DEVICE
     story = evidence.story.story
     href = urls.timeline(evidence.id, profile=shown.label)
     if name == TALKING and story and len({log.rank for log in story.logs}) > 1:
@@ -104,12 +114,20 @@ def exposed(evidence: Evidence) -> Cause | None:
     )
 
 
-def _pageable(evidence: Evidence, profile: int) -> float:
-    """Returns the time of copies from or to memory that is not pinned."""
+def _copies(evidence: Evidence, words: str) -> float:
+    """Returns the time of copies that have `words` in their name, such as "Pageable"."""
     query = select(func.sum(TraceKernel.total_us)).where(
-        TraceKernel.profile_id == profile,
+        TraceKernel.profile_id == (evidence.shown.id if evidence.shown else 0),
         TraceKernel.category == MEMCPY,
-        TraceKernel.name.contains("Pageable"),
+        TraceKernel.name.contains(words),
+    )
+    return evidence.session.scalar(query) or 0.0
+
+
+def _collectives(evidence: Evidence) -> float:
+    query = select(func.sum(TraceKernel.calls)).where(
+        TraceKernel.profile_id == (evidence.shown.id if evidence.shown else 0),
+        TraceKernel.category == COMMUNICATION,
     )
     return evidence.session.scalar(query) or 0.0
 
@@ -125,5 +143,9 @@ _ALONE = {
         "Copy while the device computes: pinned memory and `non_blocking=True`.",
     ),
 }
+_ON_DEVICE = (
+    "Most of them stay on the device: write results where they are read, without `.clone()` and "
+    "`.contiguous()`. A CUDA graph copies inputs that are not kept at one address."
+)
 
 CHECKS = (late_rank, exposed)

@@ -35,6 +35,7 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.store.runs.nodes import compiled_kernels, kernel_facts
 from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SMALL_US = 5.0
@@ -52,6 +53,10 @@ MANY_CALLS = 20
 """Calls of kernels in a step from which their wrapper costs more than guards and the like."""
 MOSTLY_FLOAT64 = 0.2
 """Smallest share of a step that kernels in float64 must take: some sums want to be exact."""
+_IN_FLOAT32 = re.compile(r"sgemm|scudnn|fmha_cutlass[FB]_f32|Cijk_\w*_SB_")
+"""Kernels that use no tensor cores, although the numbers could."""
+MOSTLY_FLOAT32, BUSY = 0.25, 0.7
+"""Smallest shares of a step, of such kernels and of all."""
 
 AUTOTUNE = "`torch.compile(…, mode='max-autotune')` times other kernels for these shapes."
 FEWER_VALUES = (
@@ -174,7 +179,7 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
     """Matrix products run in float32 where tensor cores could compute them."""
     page, step = evidence.roofline, evidence.step_us
     if page is None or page.peaks is None or not step:
-        return None
+        return _float32_by_name(evidence)
     table = device_peaks(page.device)
     tf32 = page.peaks.matmul.get("tf32") or (table.matmul.get("tf32") if table else None)
     float32 = page.peaks.matmul.get("float32")
@@ -203,6 +208,29 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
         trade="TF32 keeps 10 bits of the mantissa instead of 23: check your results.",
         change=Change(float32_products="high"),
         lines=evidence.lines({ids[row.graph, row.name].id for row in rows}),
+    )
+
+
+def _float32_by_name(evidence: Evidence) -> Cause | None:
+    """The names of a busy device's kernels tell that they compute in float32, without a graph."""
+    line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
+    if line is None or shown is None or not step or not evidence.on_device:
+        return None
+    query = select(TraceKernel.name, TraceKernel.total_us).where(TraceKernel.profile_id == shown.id)
+    rows = evidence.session.execute(query)
+    us = sum(spent for name, spent in rows if _IN_FLOAT32.search(name)) / shown.by
+    if us < MOSTLY_FLOAT32 * step or line.busy_us / shown.by < BUSY * step:
+        return None
+    return Cause(
+        "float32 products",
+        f"The device is busy, with products and convolutions in float32 for {microseconds(us)} of "
+        f"{evidence.step}.",
+        "`torch.autocast('cuda', dtype=torch.bfloat16)` around the forward pass, or float16 before "
+        "Ampere: tensor cores compute them. From Ampere on, "
+        "`torch.set_float32_matmul_precision('high')` keeps float32 with fewer digits.",
+        why="The names of their kernels tell it, such as `sgemm`.",
+        concerns=us / step,
+        trade="Fewer digits: check your results.",
     )
 
 

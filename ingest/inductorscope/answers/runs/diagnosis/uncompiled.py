@@ -36,6 +36,14 @@ FUSED = 0.5
 """Share of their time that fusing may save, for the rank of a cause."""
 FUSES = EAGER
 """The category of eager operators that fuse: element-wise ones, reductions and copies."""
+ALIKE = 0.9
+"""Share of their time in operators that compiled code calls as well, from which compiling gains
+little."""
+SLOW_CONVOLUTION = "aten::_slow_conv2d_forward"
+_WITHOUT_ONEDNN = (
+    "This is the convolution of a build of torch without oneDNN: use a build that has it, or "
+    "another device."
+)
 SHOWN = 3
 VERY_OFTEN = 100
 """Times that an operator of one step runs, if a loop runs it object by object."""
@@ -67,6 +75,8 @@ class Shares(NamedTuple):
     """The part of `eager` that fuses."""
     unknown: float
     """Of kernels without an operator."""
+    compiled: float
+    """Of kernels that compiled code launched."""
     times: dict[str, float]
     """How often each of `ops` runs in a step."""
 
@@ -96,15 +106,25 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         or any(history.reached_limit for history in histories(story))
     ):
         return None  # the cause on graph breaks or recompiles says why
+    _, same = same_operators(shares.ops)
+    alike = sum(shares.ops[op] for op in same) / shares.whole
+    calls = (
+        f"{percent(alike)} of the kernels' time is in {', '.join(f'`{op}`' for op in same[:SHOWN])}"
+    )
+    if nothing and alike > ALIKE:
+        return Cleared(f"Nothing is compiled. {calls}, which compiled code calls as well.")
     if nothing:
         return Cause(
             "nothing compiled",
             "Nothing in the trace is compiled: eager operators "
             f"{'launch all kernels,' if evidence.on_device else 'take'} "
             f"{microseconds(shares.whole)} of {evidence.step}.",
-            "`torch.compile` the model or its blocks, and record it again.",
-            why=f"{percent(shares.fuses / shares.whole)} of the kernels' time are element-wise "
-            f"operators, reductions and copies, which fuse. The slowest operators: {names}.",
+            _WITHOUT_ONEDNN
+            if same[:1] == [SLOW_CONVOLUTION]
+            else "`torch.compile` the model or its blocks, and record it again.",
+            why=f"{calls}, which compiled code calls as well; "
+            f"{percent(shares.fuses / shares.whole)} are element-wise operators, reductions and "
+            f"copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
             lines=evidence.sampled(shares.whole),
         )
@@ -132,17 +152,20 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
         "not compiled: eager operators outside of every compiled region launch them.",
-        repeated(shares)
+        repeated(evidence, shares)
         or "Compile the function around them too, such as the whole model or the optimizer's step, "
         "or run them less often.",
         why=f"The slowest operators: {names}.",
-        concerns=FUSED * shares.eager / step,
+        concerns=FUSED * shares.fuses / step,
         lines=evidence.sampled(shares.eager),
     )
 
 
-def repeated(shares: Shares) -> str:
-    """Returns what to do if one of the slowest operators runs very often."""
+def repeated(evidence: Evidence, shares: Shares) -> str:
+    """Returns what to do if one of the slowest operators runs very often. A trace alone does not
+    tell a loop from a deep model."""
+    if evidence.script is None:
+        return ""
     often = (op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN)
     op = next((op for op in often if op.startswith("aten::")), None)
     return (
@@ -205,7 +228,7 @@ def nothing_compiled(evidence: Evidence, shares: Shares | None) -> bool:
     return (
         shares is not None
         and shares.unknown <= (1 - KNOWN) * shares.whole
-        and shares.eager + shares.unknown >= shares.whole
+        and not shares.compiled
         and not evidence.kernels
     )
 
@@ -243,9 +266,11 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         if op is not None:
             ops[op] += spent
             times[op] += ran
-    fuses = sum(us for category, op, us, _ in own if op is not None and category == FUSES)
+    aten = [row for row in own if row[1] is not None and row[1].startswith("aten::")]
+    fuses = sum(us for category, _, us, _ in aten if category == FUSES)
     unknown = sum(us for _, op, us, _ in own if op is None)
-    return Shares(whole, ops, fuses, unknown, times) if whole else None
+    compiled = sum(row[2] for row in rows if not (nothing or row[0].startswith(EAGER)))
+    return Shares(whole, ops, fuses, unknown, compiled, times) if whole else None
 
 
 CHECKS = (uncalled, not_compiled)

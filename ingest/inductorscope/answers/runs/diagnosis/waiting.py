@@ -42,6 +42,8 @@ TELLING = ("loading data", "blocking", "host operator", "call")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
+LONG_US = 5000.0
+"""Gaps without any event of the host that are no pause of Python between operators."""
 OFTEN = 2
 """Times in a step that reading a value is more than the loss of a step."""
 OFTEN_STANDS_OUT = 0.1
@@ -103,8 +105,9 @@ _STATES = {
     GUARDING: "Fewer, larger compiled functions check fewer guards.",
     OUTSIDE: _OUTSIDE,
     LAUNCHING: "Launching takes this long: fewer, larger kernels wait less often.",
-    QUEUED: "The work was launched in time, and the device began it late: the timeline shows what "
-    "it waited for, such as another stream or a copy.",
+    QUEUED: "The work was launched in time, and the device began it late: either it waited, such "
+    "as for another stream, or the trace lacks what ran, such as kernels of CUDA graphs. Record "
+    "with CUDA graphs off to see which.",
     UNKNOWN: "Record the trace with `ProfilerActivity.CPU` to see what the device waits for.",
     OPERATING: "Eager code launches operators one by one: compile it too, such as the optimizer's "
     "step.",
@@ -196,7 +199,8 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
         alike = [other for other in own if other.kind == wait.kind in TELLING] or [wait]
         us = sum(other.us for other in alike) / shown.by
         few = wait.kind in TELLING or wait.count / shown.by <= FEW
-        if few and us >= MOST_OF_IDLE * idle.us and (wait.name or wait.inside):
+        known = wait.name or wait.inside or wait.longest_us >= LONG_US
+        if few and us >= MOST_OF_IDLE * idle.us and known:
             return _named_gaps(evidence, alike, min(us, idle.us), idle)
     return _state(evidence, idle)
 
@@ -369,7 +373,7 @@ def _doing(wait: Wait) -> str:
         "operator": f"`{wait.name}` runs on the host" if wait.name else "operators are launched",
         "host operator": f"`{wait.name}` runs on the host",
         "python": f"Python runs in `{wait.name or wait.inside}`, outside of operators",
-        "unnamed": "Python runs outside of operators",
+        "unnamed": "the trace has no event of the host",
     }
     return words[wait.kind].replace(",,", ",").rstrip(",")
 
@@ -384,6 +388,8 @@ _FIXES: dict[str, Callable[[Wait], str]] = {
     "around it, so that it is launched with others.",
     "host operator": lambda _: "Compute it on the device (`device='cuda'`), or prepare it before "
     "the step or in another thread.",
+    "unnamed": lambda _: "The host slept, waited, or ran Python that was not recorded: record with "
+    "`with_stack=True` to see what it does.",
     "python": lambda _: "Move it out of the step, do it less often, or let it run in another "
     "thread while the device works.",
 }  # fmt: skip
@@ -412,7 +418,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
     fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
     shares = kernel_shares(evidence)
-    loop = repeated(shares) if most == OPERATING and shares is not None else ""
+    loop = repeated(evidence, shares) if most == OPERATING and shares is not None else ""
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, shares):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
     if _records_graphs(evidence):
@@ -429,18 +435,24 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
             tuned = any(kernel.category == TRITON_TEMPLATE for kernel in evidence.kernels)
             fix += f"`torch.compile(…, mode='{'max-autotune' if tuned else 'reduce-overhead'}')`."
             change = GRAPHS
+    elif most == LAUNCHING or most not in _STATES:
+        fix += " CUDA graphs (`mode='reduce-overhead'`) launch all kernels of a graph at once."
     wins = saves if saves >= STANDS_OUT * step else idle.us
     share = idle.states.get(most, 0.0) / (sum(idle.states.values()) or 1.0)
     why = f"The largest part of its idle time in the trace, {percent(share)}: "
     why += f"{_IN_WORDS.get(most, most)}.{_queued(evidence) if most == QUEUED else ''}"
+    waits = evidence.timeline.waits if evidence.timeline is not None else []
+    if evidence.script is None and any(wait.file for wait in waits):
+        why += " The trace has stacks, which slow the host down: record without them to be sure."
     return Cause(
         "waiting",
         f"The device is idle for {microseconds(idle.us)} of {evidence.step}.",
         fix,
         urls.time(evidence.id) + "#timeline",
         why=why,
-        wins_us=wins,
+        wins_us=None if most == QUEUED else wins,
         known="estimated" if wins == saves else "at most",
+        concerns=idle.us / step / 2,
         lines=lines,
         change=change,
     )
