@@ -9,7 +9,14 @@ import pytest
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
-from inductorscope.analyze.time.facts import RegionTime, Timeline, TimelinePart, Wait
+from inductorscope.analyze.time.facts import (
+    NO_DURATIONS,
+    Finding,
+    RegionTime,
+    Timeline,
+    TimelinePart,
+    Wait,
+)
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
@@ -1090,3 +1097,27 @@ def test_the_docs_name_every_cause() -> None:
     kinds = set(re.findall(r'Cause\(\n +"([^"]+)",', text))
     assert len(kinds) > 30
     assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
+
+
+def test_a_profile_of_counters_judges_no_times(foo1: Evidence) -> None:
+    assert foo1.shown is not None
+    assert foo1.shown.breakdown is not None
+    finding = Finding("warn", NO_DURATIONS, 77, "", "Record a trace without it.")
+    figures = replace(foo1.shown.breakdown, findings=[finding])
+    counted = replace(foo1, shown=replace(foo1.shown, breakdown=figures))
+    first = diagnose(counted).causes[0]
+    assert (first.kind, first.fix) == ("counters", "Record a trace without it.")
+
+
+def test_idle_time_around_reads_counts_once(session: Session, runs: dict[str, str]) -> None:
+    found = evidence_of(session, runs["metrics_item"])
+    assert [each.kind for each in diagnose(found).causes[:2]] == ["synchronising", "waiting"]
+    assert found.shown is not None
+    assert found.shown.breakdown is not None
+    line = found.shown.breakdown.timeline
+    assert line is not None
+    assert line.synchronising is not None
+    reads = replace(line.synchronising, us=line.span_us)
+    figures = replace(found.shown.breakdown, timeline=replace(line, synchronising=reads))
+    most = replace(found, shown=replace(found.shown, breakdown=figures))
+    assert "waiting" not in [each.kind for each in diagnose(most).causes]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inductorscope.analyze.time.facts import Finding
+from inductorscope.analyze.time.facts import NO_DURATIONS, Finding
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.vocabulary import CPP_FUSED
@@ -128,7 +128,7 @@ def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
         ))  # fmt: skip
     if trace.counted:
         findings.append(Finding(
-            "warn", "kernels have no durations", trace.counted, "",
+            "warn", NO_DURATIONS, trace.counted, "",
             "The profiler read hardware counters, so it ran each kernel several times and gave all "
             "of them the same share of the time. Record a trace without experimental_config to "
             "time kernels.",

@@ -14,6 +14,9 @@ from inductorscope.formats.trace.shapes import Device, UsualShape
 PER_CALL = "calls of the compiled graph: the trace marks no steps"
 """How a number of steps is known, if only one graph was called."""
 
+NO_DURATIONS = "kernels have no durations"
+"""A finding: the profile has hardware counters instead."""
+
 
 class CategoryTotal(msgspec.Struct):
     category: str

@@ -20,6 +20,7 @@ from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import CallTime
 
+_NOTHING_SHARED = ("no shared data", "no overlap")
 Key = tuple[str, int]
 """A kernel's name, and the handle of a call."""
 
@@ -144,6 +145,8 @@ def _logged(
     found: dict[Names, tuple[str, Fusion]] = {}
     for log in story.spoken:
         for fusion in log.fusions:
+            if fusion.reason.startswith(_NOTHING_SHARED):
+                continue  # torch says it of parts of them: these kernels share memory
             if not fusion.fused and fusion.compile_id == graph.compile_id:
                 one, other = (
                     {kernels.get(name) for name in tried.split("_")}

@@ -1,5 +1,6 @@
 """What slows a whole run down: other programs, a profile, a debug setting, threads."""
 
+from inductorscope.analyze.time.facts import NO_DURATIONS
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.units import percent, plural
@@ -20,6 +21,16 @@ def disturbed(evidence: Evidence) -> Cause | None:
         why=" ".join((*evidence.disturbed[1:], "Shares of a step are shown instead of times.")),
         urgent=True,
     )
+
+
+def counters(evidence: Evidence) -> Cause | None:
+    """The profile read hardware counters, for which each kernel runs several times."""
+    figures = evidence.shown.breakdown if evidence.shown is not None else None
+    for finding in figures.findings if figures is not None else ():
+        if finding.what == NO_DURATIONS:
+            what = f"The profiler read hardware counters: {finding.what}."
+            return Cause("counters", what, finding.advice, urgent=True)
+    return None
 
 
 def anomaly_mode(evidence: Evidence) -> Cause | None:
@@ -68,4 +79,4 @@ def threads(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (disturbed, anomaly_mode, denormal, threads)
+CHECKS = (disturbed, counters, anomaly_mode, denormal, threads)

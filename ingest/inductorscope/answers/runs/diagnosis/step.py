@@ -20,6 +20,7 @@ from inductorscope.answers.runs.diagnosis.costly import (
     FAR_FROM_ROOF,
 )
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.uncompiled import BUSY
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import ALIGNED, KernelWork
 from inductorscope.formats.change import Change
@@ -55,8 +56,8 @@ MOSTLY_FLOAT64 = 0.2
 """Smallest share of a step that kernels in float64 must take: some sums want to be exact."""
 _IN_FLOAT32 = re.compile(r"sgemm|scudnn|fmha_cutlass[FB]_f32|Cijk_\w*_SB_")
 """Kernels that use no tensor cores, although the numbers could."""
-MOSTLY_FLOAT32, BUSY = 0.25, 0.7
-"""Smallest shares of a step, of such kernels and of all."""
+MOSTLY_FLOAT32 = 0.25
+"""Smallest share of a step of such kernels."""
 
 AUTOTUNE = "`torch.compile(…, mode='max-autotune')` times other kernels for these shapes."
 FEWER_VALUES = (
@@ -431,11 +432,12 @@ def not_fused(evidence: Evidence) -> Cause | Cleared | None:
     notes: list[str] = []
     graphs = slowest_graphs(evidence.session, evidence.id)
     facts = facts_of_graphs(evidence.session, graphs, notes, room=0)
+    slow = in_float64(evidence)  # a cause of its own
     rows = [
         row
         for graph, known in facts
         for row in unfused_rows(evidence.story, graph, known)
-        if row.rule not in UNFIXABLE
+        if row.rule not in UNFIXABLE and (graph.slug, row.one.kernel) not in slow
     ]
     worst = max(rows, key=lambda row: row.saved_us or 0.0, default=None)
     wins = 0.0 if worst is None else worst.saved_us or 0.0

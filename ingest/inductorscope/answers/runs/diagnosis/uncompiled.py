@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from inductorscope.analyze.compile.breaks import break_places, cut_lines
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.time.kernel_names import operator_family
-from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
+from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.formats.capture_facts import NO_STEPS
 from inductorscope.formats.vocabulary import (
@@ -44,6 +44,8 @@ _WITHOUT_ONEDNN = (
     "This is the convolution of a build of torch without oneDNN: use a build that has it, or "
     "another device."
 )
+BUSY = 0.7
+"""Share of a step in which a device works, from which the host's lines say nothing of it."""
 SHOWN = 3
 VERY_OFTEN = 100
 """Times that an operator of one step runs, if a loop runs it object by object."""
@@ -126,7 +128,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"{percent(shares.fuses / shares.whole)} are element-wise operators, reductions and "
             f"copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
-            lines=evidence.sampled(shares.whole),
+            lines=_lines(evidence, shares.whole),
         )
     line, shown = evidence.timeline, evidence.shown
     if line is not None and shown is not None and not evidence.on_device:
@@ -146,7 +148,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"{', '.join(f'`{op}`' for op in same[:SHOWN])}, which would take as long in it.",
             f"{_HINTS.get(kind, '')} Give it less to do, or do it less often.".lstrip(),
             concerns=min(us / step, 1.0),
-            lines=evidence.sampled(us),
+            lines=_lines(evidence, us),
         )
     return Cause(
         "not compiled",
@@ -157,8 +159,16 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "or run them less often.",
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.fuses / step,
-        lines=evidence.sampled(shares.eager),
+        lines=_lines(evidence, shares.eager),
     )
+
+
+def _lines(evidence: Evidence, us: float) -> list[CauseLine]:
+    """Returns the lines in which the host is, unless it only waits for a busy device."""
+    line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
+    if evidence.on_device and line and shown and line.busy_us > BUSY * shown.by * (step or 0.0):
+        return []
+    return evidence.sampled(us)
 
 
 def repeated(evidence: Evidence, shares: Shares) -> str:

@@ -202,6 +202,9 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
         known = wait.name or wait.inside or wait.longest_us >= LONG_US
         if few and us >= MOST_OF_IDLE * idle.us and known:
             return _named_gaps(evidence, alike, min(us, idle.us), idle)
+    reads = synchronises(evidence)
+    if reads is not None and (reads.wins_us or 0.0) >= idle.us / 2:
+        return None  # it says why
     return _state(evidence, idle)
 
 
@@ -418,7 +421,9 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
     saves = min(shown.graphs_save_us if shown is not None else 0.0, idle.us)
     fix, lines, change = _STATES.get(most, _MORE_WORK), [], None
     shares = kernel_shares(evidence)
-    loop = repeated(evidence, shares) if most == OPERATING and shares is not None else ""
+    loop = ""
+    if shares is not None and most in (OPERATING, OUTSIDE, LAUNCHING):
+        loop = repeated(evidence, shares)
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, shares):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
     if _records_graphs(evidence):
