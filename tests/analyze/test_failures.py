@@ -198,3 +198,23 @@ def test_a_report_fences_what_it_quotes() -> None:
     )  # fmt: skip
     for line in issue_markdown(parts).splitlines():
         assert "<script" not in re.sub(r"(`+).*?\1(?!`)", "", line.replace("\\<", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "says"),
+    [
+        ("triton.compiler.errors.CompilationError: at 3:8:\n"
+         "def triton_poi_fused_add_0(in_ptr0, xnumel, XBLOCK):\n    tmp0 = tl.load(in_ptr0)\n"
+         "    tmp1 = tl.maximum(tmp0)\n           ^\nTypeError('no y')\n",
+         "Triton rejected triton_poi_fused_add_0, line 3 of its function", "The message is: "),
+        ("triton.runtime.errors.OutOfResources: out of resource: shared memory, "
+         "Required: 327680, Hardware limit: 232448. Reducing block sizes may help.",
+         "a kernel needs more shared memory than the GPU has", "It needs 327,680, the GPU has 232"),
+        ("`ptxas` stderr:\nptxas /tmp/a.ptx, line 120; error   : Feature requires sm_80\n",
+         "NVIDIA's assembler rejected a kernel", "The message is: Feature requires sm_80."),
+    ],
+)  # fmt: skip
+def test_what_triton_says_is_explained(text: str, title: str, says: str) -> None:
+    found = explain(text)
+    assert (found.component, found.title) == ("triton", title)
+    assert found.sentences[0].startswith(says)

@@ -1,7 +1,7 @@
 """Changes written into a program's source."""
 
 import pytest
-from inductorscope.analyze.trial.patch import patch, patched
+from inductorscope.analyze.trial.patch import patch, patched, written
 from inductorscope.formats.change import Change, Mark
 
 PROGRAM = '''"""Trains."""
@@ -81,3 +81,20 @@ def test_only_loaders_without_workers_get_them() -> None:
         "c = data.DataLoader(rows, num_workers=1, persistent_workers=True)",
     ]
     assert patched("b = data.DataLoader(rows, num_workers=2)\n", Change(workers=1)) is None
+
+
+def test_how_to_write_a_change_is_told_without_a_program() -> None:
+    change = Change(
+        mode="max-autotune", dynamic=True, no_grad=True, optimizer=True, channels_last=True,
+        regions="nested", marks=(Mark("loss", "x", 0, "dynamic"),), inductor={"freezing": "True"},
+    )  # fmt: skip
+    assert written(change) == [
+        "torch.compile(…, mode='max-autotune', dynamic=True)",
+        "torch._dynamo.mark_dynamic(x, 0)  # before each call of loss",
+        "with torch.no_grad(): …  # around calls of what is compiled",
+        "optimizer.step = torch.compile(optimizer.step)",
+        "model = model.to(memory_format=torch.channels_last)",
+        "Block.forward = torch.compiler.nested_compile_region(Block.forward)",
+        "import torch._inductor.config",
+        "torch._inductor.config.freezing = True",
+    ]

@@ -306,6 +306,34 @@ def test_a_link_shows_a_run_until_it_is_withdrawn(team: Team) -> None:
     assert team.send("guest", "GET", link).status_code == 404
 
 
+def test_a_project_sees_a_run_while_it_is_there(team: Team) -> None:
+    run = team.parts["private"]["run"]
+
+    def post(who: str, path: str, **data: str) -> None:
+        assert team.send(who, "POST", path, data=data).status_code == 303
+
+    def seen() -> bool:
+        return bool(team.send("reader", "GET", f"/api/runs/{run}/state").is_success)
+
+    post("administrator", "/projects", name=" guests ")
+    rows = team.send("administrator", "GET", "/api/projects").json()["projects"]
+    (number,) = [row["id"] for row in rows if row["name"] == "guests"]
+    for name in ("ada", "reader"):
+        post("administrator", f"/projects/{number}/members", name=name)
+    assert not seen()
+    post("ada", f"/runs/{run}/access", project="guests")
+    assert seen()
+    rows = team.send("administrator", "GET", "/api/projects").json()["projects"]
+    (members,) = [row["members"] for row in rows if row["id"] == number]
+    (reader,) = [member["id"] for member in members if member["name"] == "reader"]
+    post("administrator", f"/projects/{number}/members/{reader}/remove")
+    assert not seen()
+    post("ada", f"/runs/{run}/access", project="")
+    assert team.send("ada", "GET", f"/api/runs/{run}/access").json()["places"] == [
+        {"person": "ada", "project": None}
+    ]
+
+
 def test_a_run_that_two_people_sent_stays_with_the_other(team: Team) -> None:
     run = team.parts["linked"]["run"]
     parts = team.client.app.state.parts  # type: ignore[attr-defined]
