@@ -99,7 +99,7 @@ def _unpacked(file: Path) -> bytes:
 def _walk(page: Page) -> None:
     """Finds a node in the explorer and selects it."""
     page.locator("#explorer[data-ready=true]").wait_for()
-    page.locator("#search").fill("neg")
+    page.locator("#find").fill("neg")
     page.locator("#palette li").first.wait_for()
     page.keyboard.press("Enter")
     expect(page.locator(".chain-steps")).to_contain_text("models.py:9")

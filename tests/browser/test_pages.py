@@ -202,7 +202,7 @@ def test_from_any_page_to_any_other(
     run = httpx.get(f"{served.url}/api/", timeout=30).json()["runs"][0]
     page.keyboard.type(run["name"][1:-1])
     expect(options.filter(has_text=run["name"]).first).to_contain_text("run")
-    page.locator("#search").fill("history")
+    page.locator("#find").fill("history")
     page.locator("#palette").get_by_text("History", exact=True).click()
     page.wait_for_url("**/history")
     page.get_by_role("heading", level=1).click()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from inductorscope_server.pages.table import PAGES
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.accessible import NARROW
@@ -268,3 +269,20 @@ def test_on_a_phone_two_taps_lead_to(
         page.wait_for_url(re.compile("/play|/jobs"))
     watch.done(at_most=2)
     context.close()
+
+
+@pytest.mark.parametrize("here", ["", "/play", "/docs/tour"])
+def test_any_page_from_any_page(watch: Watch, zoo: Served, here: str) -> None:
+    page = watch.page
+    follow(run_link(page))
+    if here:
+        page.goto(zoo.url + here)
+    watch.click(page.get_by_role("combobox", name="Search"))
+    names = page.get_by_role("option").locator(".does").all_inner_texts()
+    of_tab = {entry.tab: entry for entry in reversed(PAGES) if entry.tab not in {"", "Ranks"}}
+    views = {entry.view for entry in PAGES if entry.tab in of_tab} - {""}
+    firsts = {first.view for first in of_tab.values()}
+    assert of_tab.keys() | (views - firsts) <= set(names)
+    watch.click(page.get_by_role("option").filter(has_text="Roofline"))
+    page.wait_for_url(re.compile("/roofline$"))
+    watch.done(at_most=2)

@@ -1,5 +1,6 @@
 // What every page has: theme, sharing, the search box, keys, and files that are dropped on it.
 
+import { choose } from "../shared/choices";
 import { startTheme } from "../shared/theme";
 import { startUploads } from "../upload/panel";
 import { startPalette } from "./palette";
@@ -15,4 +16,7 @@ export function startTop(): void {
   startCopying();
   startPalette();
   startUploads();
+  // On pages that are of no run, the search box leads to those of the last one.
+  const run = /^\/runs\/(\w{16})/.exec(location.pathname)?.[1];
+  if (run) choose("run", run);
 }

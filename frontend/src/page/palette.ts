@@ -50,7 +50,8 @@ function pagesOf(words: string): Hit[] {
   const byAddress = new Map(links.reverse().map((link) => [link.href, link] as const));
   return [...byAddress.values()].reverse().flatMap((link) => {
     const name = (link.firstChild?.textContent ?? "").trim();
-    const note = link.classList.contains("lacks") ? "nothing to show" : "";
+    const lacking = link.classList.contains("lacks") ? "nothing to show" : "";
+    const note = link.closest(".last-run") ? "last run" : lacking;
     const hit = { kind: "page", name, note, take: () => link.click() };
     return hasWords(name, words) ? [hit] : [];
   });
@@ -199,7 +200,7 @@ class Palette {
 }
 
 export function startPalette(): void {
-  const box = document.querySelector<HTMLInputElement>("#search");
+  const box = document.querySelector<HTMLInputElement>("#find");
   if (!box) return;
   new Palette(box);
   const go = () => {

@@ -11,7 +11,7 @@ function step(by: 1 | -1): void {
 }
 
 export function startRuns(): void {
-  const table = document.querySelector<HTMLElement>("#runs");
+  const table = document.querySelector<HTMLElement>("div#runs");
   if (!table) return;
   const tick = () => rows()[at()]?.querySelector<HTMLInputElement>("[name=run]")?.click();
   listen(document.body, [
