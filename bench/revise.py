@@ -1,6 +1,7 @@
 """Generates the revision for a change of the models.
 
-Run `python -m bench.revise "what changed"`.
+Run `python -m bench.revise "what changed"`. Then write its id as `NEWEST_REVISION`, and its digest
+as `tests/store/test_migrate.py` says.
 """
 
 import sys
@@ -10,6 +11,7 @@ from typing import Literal
 
 from alembic import command
 from inductorscope.settings import Settings
+from inductorscope.store.database.migrate import NEWEST_REVISION
 from inductorscope.store.database.revisions import alembic_config, migration_engine, upgrade
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Instant
@@ -30,7 +32,9 @@ def main(message: str) -> None:
                 "target_metadata": TABLES, "include_object": is_ours, "render_item": _rendered,
                 "compare_type": True, "render_as_batch": True,
             }  # fmt: skip
-            command.revision(config, message, autogenerate=True)
+            config.set_main_option("file_template", "r%%(rev)s_%%(slug)s")
+            number = f"{int(NEWEST_REVISION) + 1:04}"
+            command.revision(config, message, autogenerate=True, rev_id=number)
         engine.dispose()
 
 
