@@ -12,7 +12,8 @@ from inductorscope.analyze.machine.without import without
 from inductorscope.answers.explorer.kernel import kernel_page
 from inductorscope.answers.machine.left_out import LeftOut
 from inductorscope.capturing.benchmark.run import BenchmarkRequest, run_case
-from inductorscope.capturing.benchmark.text import case_text, vector_bits
+from inductorscope.capturing.benchmark.text import RUNNER, case_text, vector_bits
+from inductorscope.capturing.measure import alone
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
@@ -23,6 +24,7 @@ from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.work.__main__ import perform_job
 from inductorscope.jobs.work.folders import work_folder
+from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -247,3 +249,28 @@ def test_a_machine_that_cannot_compile_the_kernel_says_so(
     # A test case that ends early says so, with the end of what it printed.
     assert "The test case ended with status 1 before it was done." in found.missing
     assert "vectors of 256 bits, which this machine lacks" in found.missing.splitlines()[-1]
+
+
+@pytest.mark.torch
+def test_kernels_of_two_runs_are_timed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "PROCESSES", 1)
+    monkeypatch.setattr(alone, "SECONDS", 0.05)
+    case = (
+        f"{RUNNER.read_text()}\nDEVICE = 'cpu'\n"
+        "def inputs():\n    return {'x': torch.rand(64)}\n"
+        "def kernel(given):\n    return {'y': given['x'] * SCALE}\n"
+    )
+    once, twice, wrong = ([(f"SCALE = {scale}\n{case}", 2)] for scale in (2, 2.0, 3))
+    groups = {
+        "same": alone.Cases("cpu", once, twice),
+        "other": alone.Cases("cpu", once, wrong),
+        "broken": alone.Cases("cpu", once, [("raise SystemExit(3)", 1)]),
+    }
+    settings = Settings(data=tmp_path / "data", database_url="")
+    found = alone.run_alone(groups, tmp_path / "work", settings, silent)
+    assert (found["same"].agrees, found["other"].agrees) == (True, False)
+    assert len(found["same"].a) == len(found["same"].b) == 1
+    assert min(*found["same"].a, *found["other"].b) > 0
+    assert (found["broken"].error, found["broken"].a) == ("SystemExit: 3", [])
