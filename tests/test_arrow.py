@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_FILES = 20
+FOLDERS = ("ingest", "server", "bench", "tests")
 
 _ROWS = re.findall(
     r"^\| `([a-z_]+)/?` \| .* \| ([^|]*) \|$", (ROOT / "docs" / "architecture.md").read_text(), re.M
@@ -177,3 +178,18 @@ def test_the_rules_see_imports() -> None:
         "store",
     }
     assert "inductorscope.capturing.child" in set(loaded_by_name("inductorscope.capturing.run"))
+
+
+def test_loop_variables_are_named_for_what_they_are() -> None:
+    """`one` stands beside `other` only."""
+    nameless = []
+    for file in (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
+        text = file.read_text()
+        if "fixtures" in file.parts or not re.search(r"\bfor .*\b(each|one)\b.* in\b", text):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                names = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+                if "each" in names or ("one" in names and "other" not in names):
+                    nameless.append(f"{file.relative_to(ROOT)}:{node.target.lineno}")
+    assert nameless == []

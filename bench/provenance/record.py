@@ -108,7 +108,7 @@ class WithProvenance(Programs):
                 found = {
                     "torch": self.held.get(graph, {}),
                     "library": self.library.get(graph, {}),
-                    "kernels": [_of_call(one) for one in defined.get(graph, [])],
+                    "kernels": [_of_call(call) for call in defined.get(graph, [])],
                 }
                 (folder / f"{graph.name}.calls.json").write_text(json.dumps(found))
         return super()._keep(folder)

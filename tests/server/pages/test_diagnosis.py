@@ -1111,7 +1111,7 @@ def test_a_profile_of_counters_judges_no_times(foo1: Evidence) -> None:
 
 def test_idle_time_around_reads_counts_once(session: Session, runs: dict[str, str]) -> None:
     found = evidence_of(session, runs["metrics_item"])
-    assert [each.kind for each in diagnose(found).causes[:2]] == ["synchronising", "waiting"]
+    assert [row.kind for row in diagnose(found).causes[:2]] == ["synchronising", "waiting"]
     assert found.shown is not None
     assert found.shown.breakdown is not None
     line = found.shown.breakdown.timeline
@@ -1120,4 +1120,4 @@ def test_idle_time_around_reads_counts_once(session: Session, runs: dict[str, st
     reads = replace(line.synchronising, us=line.span_us)
     figures = replace(found.shown.breakdown, timeline=replace(line, synchronising=reads))
     most = replace(found, shown=replace(found.shown, breakdown=figures))
-    assert "waiting" not in [each.kind for each in diagnose(most).causes]
+    assert "waiting" not in [row.kind for row in diagnose(most).causes]
