@@ -1,6 +1,7 @@
-// Entry of the SQL page: lines over numbers and times, or bars by name.
+// Entry of the SQL page: the query's editor; lines over numbers and times, or bars by name.
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
+import { startQuery } from "./query";
 import { type Result, rowNames } from "./row-names";
 
 const MOST_LINES = 4;
@@ -82,4 +83,7 @@ function start(): void {
   ]);
 }
 
-if (typeof document !== "undefined") start();
+if (typeof document !== "undefined") {
+  startQuery();
+  start();
+}
