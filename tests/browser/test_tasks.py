@@ -260,6 +260,8 @@ def test_on_a_phone_two_taps_lead_to(
     page.goto(zoo.url)
     follow(run_link(page))
     watch = Watch(page, record_property)
+    page.get_by_role("combobox", name="Search").focus()
+    expect(page.get_by_text("page", exact=True).first).to_be_in_viewport(ratio=1)
     if to == "Share":
         watch.click(page.get_by_role("banner").get_by_role("button", name="Share"))
         expect(page.get_by_role("button", name="Copy a link")).to_be_in_viewport()
