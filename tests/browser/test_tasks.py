@@ -288,3 +288,6 @@ def test_any_page_from_any_page(watch: Watch, zoo: Served, here: str) -> None:
     watch.click(page.get_by_role("option").filter(has_text="Roofline"))
     page.wait_for_url(re.compile("/roofline$"))
     watch.done(at_most=2)
+    page.get_by_role("combobox", name="Search").fill("memory")  # a page's name goes to the page
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/memory$"))

@@ -116,7 +116,11 @@ class Palette {
       take: () => this.box.form?.requestSubmit(),
     };
     this.hits = [...found, ...runs.slice(0, most), ...listed];
-    if (words) this.hits.splice(searched ? this.hits.length : 0, 0, everywhere);
+    const isNamed = ({ kind, name }: Hit) =>
+      kind === "page" && `${name}`.toLowerCase() === words.toLowerCase();
+    const first = searched ? this.hits.length : this.hits.filter(isNamed).length;
+    if (!searched) this.hits.sort((one, other) => Number(isNamed(other)) - Number(isNamed(one)));
+    if (words) this.hits.splice(first, 0, everywhere);
     this.list.replaceChildren(...this.hits.map((hit, at) => this.optionOf(hit, at)));
     this.list.hidden = false;
     this.box.setAttribute("aria-expanded", "true");
