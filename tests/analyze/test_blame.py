@@ -115,3 +115,14 @@ def test_torch_is_to_blame_only_where_eager_was_seen_to_succeed(torch: Any) -> N
         assert why.fault == "unknown"
         assert "force_eager" in fix(why)
         assert any("must match" in sentence or "dim" in sentence for sentence in why.sentences)
+
+
+def test_the_names_of_a_compiled_models_state_are_explained(torch: Any) -> None:
+    plain, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    state = torch.compile(plain).state_dict()
+    with pytest.raises(RuntimeError) as raised:
+        other.load_state_dict(state)
+    eager = EagerOutcome(error=CaptureError("RuntimeError", str(raised.value)))
+    why = failed(lambda: other.load_state_dict(state), eager)
+    assert "begin with `_orig_mod.`" in why.title
+    assert "state_dict()" in fix(why)

@@ -118,7 +118,12 @@ def test_types_are_inferred_as_cpp_does() -> None:
             "a helper of Triton",
         ),
         ("x.cpp:2:10: fatal error: 'omp.h' file not found", "OpenMP"),
-        ("InvalidCxxCompiler: No working C++ compiler found in cpp.cxx", "C++ compiler"),
+        ("InvalidCxxCompiler: No working C++ compiler found in cpp.cxx", "no working C++ compiler"),
+        (
+            "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: "
+            "(None, '/opt/icpx')",
+            "that CXX names",
+        ),
         ("sh: 1: g++: not found", "C++ compiler"),
         ("TritonMissing: Cannot find a working triton installation.", "Triton"),
         ("RuntimeError: Cannot find ptxas", "ptxas"),

@@ -153,6 +153,9 @@ def _of_program(failure: Explained, eager: EagerOutcome, sources: Collection[str
     failure.fix = Fix(
         "", f"Correct the program. {STANCE} at its start shows the error without torch.compile."
     )
+    if "_orig_mod." in error.message:
+        failure.title = "Names in the state of a compiled model begin with `_orig_mod.`"
+        failure.fix = Fix("", "Save `model._orig_mod.state_dict()`, or keep the plain model for it.")
 
 
 def _unseen(why: str) -> Fix:

@@ -42,6 +42,12 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "macOS: brew install libomp and set OMP_PREFIX to its folder).",
     ),
     (
+        r"No working C\+\+ compiler found in [\w.]{1,60}: \([^)\n]{0,200}'/[^'\n]{1,200}'",
+        "The C++ compiler that CXX names does not work.",
+        "Correct the environment variable CXX (or torch._inductor.config.cpp.cxx), or leave it out: "
+        "torch then takes g++ or clang++.",
+    ),
+    (
         r"InvalidCxxCompiler|No working C\+\+ compiler found|Compiler: \S+ is not found"
         r"|(?:g\+\+|clang\+\+|c\+\+): (?:command )?not found"
         r"|No such file or directory: '(?:\S*/)?(?:g\+\+|clang\+\+|c\+\+|x86_64[\w-]*-c\+\+)'",
