@@ -54,7 +54,7 @@ MANY_CALLS = 20
 """Calls of kernels in a step from which their wrapper costs more than guards and the like."""
 MOSTLY_FLOAT64 = 0.2
 """Smallest share of a step that kernels in float64 must take: some sums want to be exact."""
-_IN_FLOAT32 = re.compile(r"sgemm|scudnn|fmha_cutlass[FB]_f32|Cijk_\w*_SB_")
+_IN_FLOAT32 = re.compile(r"sgemm|scudnn|fmha_cutlass[FB]_f32|Cijk_\w{1,30}_SB_")
 """Kernels that use no tensor cores, although the numbers could."""
 MOSTLY_FLOAT32 = 0.25
 """Smallest share of a step of such kernels."""
