@@ -122,6 +122,9 @@ CASES = (
     Case("requires_grad", ONE, "torch.ones(3), torch.ones(3, requires_grad=True)", 2,
          "`x.detach()`",
          mended_values="torch.ones(3), torch.ones(3, requires_grad=True).detach()"),
+    Case("frozen", "m = torch.nn.Linear(3, 3)\nf = compiled(m)\n"
+         "def call(on):\n    m.requires_grad_(on)\n    f(torch.ones(3))", "False, True, False", 2,
+         "freeze before the first call", mended_values="True, True, True"),
     Case("dispatch_key_set", ONE, "torch.ones(3), torch.ones(3, device='meta')", 2,
          "`x.to(device)`", mended_values="torch.ones(3), torch.ones(3, device='cpu')"),
     Case("grad_mode", "f = compiled(lambda x: x * 2)\n"

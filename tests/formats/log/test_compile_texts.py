@@ -125,6 +125,8 @@ def test_without_a_place_the_last_frame_is_it() -> None:
          "Double"),
         ("tensor 'x' requires_grad mismatch. expected requires_grad=0", "requires_grad of x", "0",
          None),
+        ("tensor 'self.a.bias' requires_grad mismatch. expected requires_grad=0. Guard failed on a "
+         "parameter, consider using", "requires_grad of self.a.bias", "0", None),
         ("L['flag'] == 1   # return y * flag  # models.py:116 in f", "flag", "1", None),
         ("len(L['args']) == 2", "len(args)", "2", None),
         ("___tuple_iterator_len(L['it']) == 2", "len(it)", "2", None),

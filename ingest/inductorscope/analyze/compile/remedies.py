@@ -36,6 +36,8 @@ REMEDIES = {
     "length": "Pass one tensor, such as `torch.stack({argument})`, or always the same number.",
     "dtype": "Always pass the same dtype: `{argument}.to(dtype)` before the call.",
     "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()`.",
+    "frozen": "Each set of frozen parameters has its own compile: freeze before the first call, or "
+    "compile block by block, so that only the changed one compiles again.",
     "dispatch_key_set": "Always pass the same kind of tensor: `{argument}.to(device)` before the "
     "call, no mix of devices, subclasses and inference mode.",
     "grad_mode": "Run each call in the same mode: always or never under `torch.no_grad()`. "
@@ -76,7 +78,7 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
         one = failed.text.startswith("2 <= ") and failed.text.count("<") == 1
         return "size 1" if one or failed.new in ("0", "1") else kind
     if kind != "value":
-        return kind
+        return "frozen" if re.match("requires_grad of (self|fn)[.]", subject) else kind
     if subject.endswith(".training"):
         return "training"
     if re.search(r"\.__(?:kw)?defaults__\[|\.__closure__\[", subject):

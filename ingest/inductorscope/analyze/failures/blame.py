@@ -155,7 +155,7 @@ def _of_program(failure: Explained, eager: EagerOutcome, sources: Collection[str
     )
     if "_orig_mod." in error.message:
         failure.title = "Names in the state of a compiled model begin with `_orig_mod.`"
-        failure.fix = Fix("", "Save `model._orig_mod.state_dict()`, or keep the plain model for it.")
+        failure.fix = Fix("", "Save `model._orig_mod.state_dict()`, or keep the plain model.")
 
 
 def _unseen(why: str) -> Fix:

@@ -44,8 +44,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"No working C\+\+ compiler found in [\w.]{1,60}: \([^)\n]{0,200}'/[^'\n]{1,200}'",
         "The C++ compiler that CXX names does not work.",
-        "Correct the environment variable CXX (or torch._inductor.config.cpp.cxx), or leave it out: "
-        "torch then takes g++ or clang++.",
+        "Correct the environment variable CXX (or torch._inductor.config.cpp.cxx), or leave it "
+        "out: torch then takes g++ or clang++.",
     ),
     (
         r"InvalidCxxCompiler|No working C\+\+ compiler found|Compiler: \S+ is not found"

@@ -18,7 +18,7 @@ _INDEX = re.compile(
     r"expected (-?\d{1,20}), actual (-?\d{1,20})"
 )
 _TENSOR = re.compile(
-    r"^tensor '([^']{1,500})' ([a-z_ ]{1,60}) mismatch\. +"
+    r"^tensor '(.{1,500}?)' ([a-z_ ]{1,60}) mismatch\. +"
     r"expected (?:[a-z_]{1,30}=)?([^,]{1,300}|DispatchKeySet.{1,300}?)"
     r"(?:, (?:but got|actual) (?:[a-z_]{1,30}=)?(.{1,300}))?$"
 )
@@ -103,7 +103,7 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
 def _change(text: str) -> tuple[str, str, str | None, str | None]:
     """Returns what changed, the kind of guard, and the value before and after, if the text has
     them."""
-    text = text.replace("___tuple_iterator_len(", "len(")
+    text = text.replace("___tuple_iterator_len(", "len(").partition(". Guard failed on")[0]
     if match := _HAS_KEY.search(text):
         return f"{match[1]} in {source_as_written(match[2])}", "keys", None, None
     if match := _INDEX.match(text):
