@@ -125,6 +125,24 @@ def test_roles_totals_and_lives() -> None:
     assert storage(plan, "buf6").holdings[0].made_by == "op4"
 
 
+@pytest.mark.parametrize(
+    ("names", "held"),
+    [
+        (("primals_1", "primals_2"), [8, 8]),  # the caller keeps parameters and arguments
+        (("mm", "tangents_1"), [4, 0]),  # only autograd's graph referred to them
+        (("primals_1", "tangents_1"), [8, 4]),
+    ],
+)
+def test_an_input_is_freed_only_where_the_caller_lets_go(
+    names: tuple[str, str], held: list[int]
+) -> None:
+    text = WRAPPER.replace("arg0_1", names[0]).replace("arg1_1", names[1])
+    plan = memory_plan(text, IR)
+    after = {step.text: step.inputs // KIB for step in plan.steps}
+    assert [after[f"del {name}"] for name in names] == held
+    assert plan.peak_with_inputs == (16 + held[1]) * KIB  # the peak comes after both
+
+
 def test_reuse_in_place_and_of_dead_memory() -> None:
     plan = memory_plan(WRAPPER, IR)
     assert [(r.name, r.before, r.nbytes, bool(r.in_place)) for r in plan.reuses] == [

@@ -36,8 +36,12 @@ def plan_of(
     walk = Walk(wrapper, code, lines, layouts, hints, constants_of(lines))
     plan = walk.walk()
     _choose_device(plan)
-    # Outputs stay allocated after the wrapper's last line.
-    for storage in walk.returned:
+    # Outputs stay allocated after the wrapper's last line; so do inputs, which the caller keeps,
+    # except what autograd saved for a backward graph, which nothing else refers to.
+    given = [storage for storage in plan.storages if storage.role == "input"]
+    backward = any(storage.name.startswith("tangents") for storage in given)
+    kept = [row for row in given if not backward or row.name.startswith("primals")]
+    for storage in (*walk.returned, *kept):
         storage.freed = plan.last_line
     plan.steps = steps_of(plan, wrapper, lines)
     _find_peaks(plan)

@@ -319,7 +319,7 @@ def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> 
             continue
         if storage.role == "input":
             inputs[storage.born] += size
-            inputs[storage.freed] -= size
+            inputs[storage.freed] -= size if storage.freed < plan.last_line else 0
         elif storage.role in {"intermediate", "output"}:
             changes[storage.born] += size
             if storage.freed < plan.last_line or storage.role == "intermediate":
