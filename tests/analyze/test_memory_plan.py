@@ -143,6 +143,16 @@ def test_an_input_is_freed_only_where_the_caller_lets_go(
     assert plan.peak_with_inputs == (16 + held[1]) * KIB  # the peak comes after both
 
 
+def test_an_input_that_views_a_part_counts_its_elements() -> None:
+    part = WRAPPER.replace("arg0_1, (32, 32), (32, 1)", "arg0_1, (32, 32), (96, 1)")
+    assert storage(memory_plan(part), "arg0_1").nbytes == 4 * KIB
+    expanded = WRAPPER.replace("arg0_1, (32, 32), (32, 1)", "arg0_1, (32, 32), (0, 1)")
+    assert storage(memory_plan(expanded), "arg0_1").nbytes == 128
+    padded = WRAPPER.replace("buf2 = empty_strided_cuda((64, 32), (32, 1)",
+                             "buf2 = empty_strided_cuda((64, 32), (40, 1)")  # fmt: skip
+    assert storage(memory_plan(padded), "buf2").nbytes == (63 * 40 + 32) * 4  # no view
+
+
 def test_reuse_in_place_and_of_dead_memory() -> None:
     plan = memory_plan(WRAPPER, IR)
     assert [(r.name, r.before, r.nbytes, bool(r.in_place)) for r in plan.reuses] == [

@@ -220,7 +220,7 @@ class Walk:
     def _new(
         self, name: str, line: int, role: Role, layout: Layout, inside: int | None = None
     ) -> Storage:
-        nbytes, known, reason = self._size(layout)
+        nbytes, known, reason = self._size(layout, gaps=role != "input")
         storage = Storage(
             number=len(self.plan.storages), role=role, nbytes=nbytes, known=known, reason=reason,
             device=layout.device, born=line, freed=line, inside=inside,
@@ -272,12 +272,12 @@ class Walk:
     ) -> None:  # fmt: skip
         storage.touches.append(Touch(line, call.kernel, call.handle, pointer, reads, writes, name))
 
-    def _size(self, layout: Layout) -> tuple[int | None, Known, str]:
-        nbytes, reason = layout.nbytes()
+    def _size(self, layout: Layout, *, gaps: bool = True) -> tuple[int | None, Known, str]:
+        nbytes, reason = layout.nbytes(gaps=gaps)
         if nbytes is not None:
             return nbytes, "exact", ""
         numbers, symbols = settled(layout, self.hints)
-        nbytes, still = numbers.nbytes()
+        nbytes, still = numbers.nbytes(gaps=gaps)
         if nbytes is None or not symbols:
             return None, "unknown", still or reason
         values = ", ".join(f"{name} = {self.hints[name]}" for name in symbols)

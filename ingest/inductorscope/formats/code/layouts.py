@@ -37,15 +37,16 @@ class Layout(msgspec.Struct, frozen=True):
     dtype: str = ""
     device: str = ""
 
-    def nbytes(self) -> tuple[int | None, str]:
-        """Bytes of the memory it spans, or None and the reason."""
+    def nbytes(self, *, gaps: bool = True) -> tuple[int | None, str]:
+        """Bytes of the memory it spans, or None and the reason; without the gaps, those of a view,
+        which leaves the rest of the memory to others."""
         item = ITEM_BYTES.get(self.dtype)
         if item is None:
             named = f"of type {self.dtype}" if self.dtype else "of a type that is not named"
             return None, f"the size of an element {named} is not known"
         if len(self.shape) != len(self.stride):
             return None, "the shape and the strides differ in length"
-        last = 0
+        last, count = 0, 1
         for size, stride in zip(self.shape, self.stride, strict=True):
             if _WHOLE.fullmatch(size) is None or _WHOLE.fullmatch(stride) is None:
                 symbol = stride if _WHOLE.fullmatch(size) else size
@@ -53,7 +54,8 @@ class Layout(msgspec.Struct, frozen=True):
             if int(size) <= 0:
                 return 0, ""
             last += (int(size) - 1) * max(int(stride), 0)
-        return (last + 1) * item, ""
+            count *= int(size)
+        return (last + 1 if gaps else min(last + 1, count)) * item, ""
 
 
 def sizes(text: str) -> tuple[str, ...]:
