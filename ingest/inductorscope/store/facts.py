@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -67,7 +67,9 @@ class Batch(msgspec.Struct):
     """Files with the facts of some runs, one file a table."""
 
     id: str
-    runs: list[str]
+    runs: dict[str, int]
+    """Each run's stored size when its facts were written. Renewed links change it, and with it the
+    facts: a later batch then has them again."""
 
 
 def available() -> bool:
@@ -84,14 +86,25 @@ def batches(folder: Path) -> list[Batch]:
 
 def rows_of(folder: Path, table: str) -> str | None:
     """Returns SQL that reads a table; None if it has no files."""
-    files = [_quoted(_file(folder, table, batch.id)) for batch in batches(folder)]
-    return f"FROM read_parquet([{', '.join(files)}])" if files else None
+    parts: list[str] = []
+    later: set[str] = set()
+    for batch in reversed(batches(folder)):
+        old = ", ".join(f"'{run}'" for run in batch.runs.keys() & later)
+        where = f" WHERE run NOT IN ({old})" if old else ""
+        parts.append(f"FROM read_parquet({_quoted(_file(folder, table, batch.id))}){where}")
+        later |= batch.runs.keys()
+    return f"FROM ({' UNION ALL '.join(parts)})" if parts else None
 
 
-def missing(session: Session, folder: Path) -> list[str]:
-    """Returns the complete runs whose facts are not written yet."""
-    known = {run for batch in batches(folder) for run in batch.runs}
-    return [run for run in _complete(session) if run not in known]
+def missing(session: Session, folder: Path) -> dict[str, int]:
+    """Returns the complete runs whose facts are not written, or have changed since, and their
+    stored sizes."""
+    known = _known(folder)
+    return {run: size for run, size in _complete(session).items() if known.get(run) != size}
+
+
+def _known(folder: Path) -> dict[str, int]:
+    return {run: size for batch in batches(folder) for run, size in batch.runs.items()}
 
 
 def due(session: Session, folder: Path) -> bool:
@@ -110,12 +123,11 @@ def update(session: Session, folder: Path, most: int, *, merge: bool = False) ->
         except OSError:
             return len(missing(session, folder))
         left = missing(session, folder)
-        written = left[:most]
+        written = list(left.items())[:most]
         for start in range(0, len(written), AT_ONCE):
-            runs = written[start : start + AT_ONCE]
-            _write(session, folder, runs)
+            _write(session, folder, dict(written[start : start + AT_ONCE]))
         if merge and len(batches(folder)) > MOST_BATCHES:
-            _merge(folder, set(_complete(session)))
+            _merge(folder, _complete(session).keys())
     return len(left) - len(written)
 
 
@@ -137,9 +149,9 @@ def read_rows(into: DuckDBPyConnection, table: str, columns: Columns, rows: Iter
         )
 
 
-def _complete(session: Session) -> Sequence[str]:
-    query = select(Run.id).where(Run.state == COMPLETE).order_by(Run.created_at.desc())
-    return session.scalars(query).all()
+def _complete(session: Session) -> dict[str, int]:
+    query = select(Run.id, Run.bytes_stored).where(Run.state == COMPLETE)
+    return dict(session.execute(query.order_by(Run.created_at.desc())).all())
 
 
 def _file(folder: Path, table: str, batch: str) -> Path:
@@ -150,10 +162,10 @@ def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _write(session: Session, folder: Path, runs: Sequence[str]) -> None:
+def _write(session: Session, folder: Path, runs: dict[str, int]) -> None:
     import duckdb
 
-    batch = Batch(secrets.token_hex(8), list(runs))
+    batch = Batch(secrets.token_hex(8), runs)
     rows: dict[str, Iterable[Any]] = {
         "kernels": _rows(session, _kernels(runs)),
         "lines": _rows(session, _lines(runs)),
@@ -166,11 +178,12 @@ def _write(session: Session, folder: Path, runs: Sequence[str]) -> None:
     _replace_manifest(folder, [*batches(folder), batch])
 
 
-def _merge(folder: Path, complete: set[str]) -> None:
+def _merge(folder: Path, complete: Collection[str]) -> None:
     import duckdb
 
     old = batches(folder)
-    batch = Batch(secrets.token_hex(8), [r for part in old for r in part.runs if r in complete])
+    runs = {run: size for run, size in _known(folder).items() if run in complete}
+    batch = Batch(secrets.token_hex(8), runs)
     with duckdb.connect() as database:
         read_rows(database, "kept", {"run": TEXT}, ((run,) for run in batch.runs))
         for table in FACTS:
@@ -198,7 +211,7 @@ def _rows(session: Session, query: Executable) -> Iterator[Any]:
     return iter(session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)))
 
 
-def _kernels(runs: Sequence[str]) -> Executable:
+def _kernels(runs: Collection[str]) -> Executable:
     return (
         select(
             Graph.run_id, Graph.slug, Graph.direction, Kernel.name, Kernel.kind, Kernel.category,
@@ -209,14 +222,14 @@ def _kernels(runs: Sequence[str]) -> Executable:
     )  # fmt: skip
 
 
-def _lines(runs: Sequence[str]) -> Executable:
+def _lines(runs: Collection[str]) -> Executable:
     return select(
         LineCost.run_id, LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us,
         LineCost.shared_us,
     ).where(LineCost.run_id.in_(runs))  # fmt: skip
 
 
-def _breaks(session: Session, runs: Sequence[str]) -> Iterator[Any]:
+def _breaks(session: Session, runs: Collection[str]) -> Iterator[Any]:
     for run in runs:
         story = load_story(session, run)
         for graph_break in story.breaks if story is not None else ():

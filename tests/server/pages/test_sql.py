@@ -14,8 +14,8 @@ from inductorscope.settings import Settings
 from inductorscope.store import facts
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
-from inductorscope.store.tables.models import Run
-from sqlalchemy import select
+from inductorscope.store.tables.models import Graph, Kernel, Run
+from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 pytest.importorskip("duckdb")
@@ -150,6 +150,26 @@ def test_files_are_merged_and_forget_runs_that_are_gone(
         delete_run(session, session.scalars(select(Run.id).where(Run.name == "dynamic")).one())
     assert engine
     assert ask("SELECT count(DISTINCT run) FROM kernels").rows == [[1]]
+
+
+def test_facts_are_written_again_once_links_are_renewed(
+    ask: Ask, installation: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = "SELECT name, sum(calls), count(*) FROM kernels JOIN runs USING (run) GROUP BY ALL"
+    before = {row[0]: row[1:] for row in ask(calls).rows}
+    with sessions(make_engine(installation)).begin() as session:
+        run = session.scalars(select(Run).where(Run.name == "cuda-foo1")).one()
+        graphs = select(Graph.id).where(Graph.run_id == run.id)
+        session.execute(update(Kernel).where(Kernel.graph_id.in_(graphs)).values(call_count=100))
+        run.bytes_stored += 1
+    count = before["cuda-foo1"][1]
+    changed = before | {"cuda-foo1": [100 * count, count]}
+    assert {row[0]: row[1:] for row in ask(calls).rows} == changed
+    monkeypatch.setattr(facts, "MOST_BATCHES", 0)
+    with sessions(make_engine(installation))() as session:
+        facts.update(session, installation.facts, 10, merge=True)
+    assert {row[0]: row[1:] for row in ask(calls).rows} == changed
+    assert len(facts.batches(installation.facts)) == 1
 
 
 def test_the_page_has_the_query_in_its_address(
