@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time import intervals
 from inductorscope.analyze.time.breakdown import break_down
-from inductorscope.analyze.time.costs import is_view, shares, tensor_bytes
+from inductorscope.analyze.time.costs import (
+    CallSite,
+    TimedGraph,
+    TimedKernel,
+    costs_of,
+    is_view,
+    shares,
+    tensor_bytes,
+)
 from inductorscope.analyze.time.eager_compiled import Entry, compare, fused_ops
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.intervals import BLOCK, cover, gaps, joined
@@ -289,3 +297,12 @@ def test_any_events_sum_to_the_whole(events: list[dict[str, Any]]) -> None:
         assert found.timeline.busy_us <= found.timeline.span_us + 1e-6
     for region in found.regions:
         assert region.device_us <= region.call_us + 1e-6 or not found.on_device
+
+
+def test_the_parts_of_a_line_sum_to_its_time_however_many_they_are() -> None:
+    nodes = [FxNode(f"n{at}", "aten.add", at, "f32[8]", "model.py", 7) for at in range(99)]
+    kernels = [TimedKernel(at, f"k{at}", extern=False, time_us=1.0 + at) for at in range(99)]
+    sites = [CallSite(at, [f"n{at}"]) for at in range(99)]
+    (line,) = costs_of([TimedGraph(1, nodes, kernels, sites)]).lines
+    assert (line.kernels, len(line.parts)) == (99, 99)
+    assert sum(us for _, us in line.parts) == pytest.approx(line.shared_us)

@@ -64,9 +64,6 @@ def shares(names: Iterable[str], nodes: Mapping[str, FxNode]) -> dict[str, float
     return dict.fromkeys(moved, 1 / len(moved)) if moved else {}
 
 
-MOST_PARTS = 40
-"""Most kernels listed for one line."""
-
 MEASURED, SHARED = "measured", "shared"
 """How a call's time is known: by the order of launches, or as an equal part of the time of several
 calls."""
@@ -107,7 +104,7 @@ class LineCostRow(msgspec.Struct, frozen=True):
     inclusive_us: float
     shared_us: float
     parts: list[list[float]]
-    """[number of the kernel's row, shared µs]"""
+    """[number of the kernel's row, shared µs], longest first; they sum to the line's."""
 
 
 class NodeCostRow(msgspec.Struct, frozen=True):
@@ -201,7 +198,7 @@ def _line_row(where: Line | None, total: _Sum) -> LineCostRow:
         kernels=len(parts),
         inclusive_us=total.inclusive_us,
         shared_us=sum(us for _, us in parts),
-        parts=[[kernel, us] for kernel, us in parts[:MOST_PARTS]],
+        parts=[[kernel, us] for kernel, us in parts],
     )
 
 
