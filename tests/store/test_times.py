@@ -9,7 +9,7 @@ from inductorscope.analyze.time.facts import ProfileFacts, Timeline, TraceFigure
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
-from inductorscope.answers.time.profiles import busy_of
+from inductorscope.answers.time.profiles import busy_of, profile_tables, shown_profile
 from inductorscope.answers.time.time import time_page
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.store.database.bulk import insert_records
@@ -22,7 +22,7 @@ from inductorscope.store.runs.draft import (
     RunDraft,
 )
 from inductorscope.store.runs.packing import pack_nodes
-from inductorscope.store.tables.models import Graph, Kernel
+from inductorscope.store.tables.models import Graph, Kernel, Run
 from inductorscope.store.tables.times import LineCost
 from sqlalchemy import Engine, delete, select
 
@@ -118,6 +118,10 @@ def test_how_busy_a_trace_was_is_read_without_the_rest(engine: Engine) -> None:
         "compiled": [a_profile("eager", False, idle), a_profile("compiled", True, busy)],
         "other": [a_profile("eager", True, idle), a_profile("trace.json", False, busy)],
         "eager": [a_profile("eager", True, idle)],
+        "several": [
+            a_profile(f"{name}.json", True, Timeline(span, busy_us=1.0, parts=[]))
+            for name, span in (("a", 9.0), ("b", 5.0), ("c", 7.0))
+        ],
         "empty": [a_profile("trace.json", False, None), ProfileDraft("table", None, 1, [])],
         "without": [],
     }
@@ -130,8 +134,13 @@ def test_how_busy_a_trace_was_is_read_without_the_rest(engine: Engine) -> None:
     ids = {name: f"{number:016x}" for number, name in enumerate(drafts)}
     with sessions(engine, read_only=True)() as session:
         found = busy_of(session, list(ids.values()))
+        several = session.get_one(Run, ids["several"])
+        shown = shown_profile(several.id, profile_tables(session, several))
+    assert shown is not None
+    assert shown.label == "c.json"
     assert found == {
         ids["compiled"]: Busy(True, 30.5, 100.0),
         ids["other"]: Busy(False, 30.5, 100.0),
         ids["eager"]: Busy(True, 1.0, 2.0),
+        ids["several"]: Busy(True, 1.0, 7.0),  # the median step, which pages show
     }

@@ -1,6 +1,8 @@
 """Profiles of a run: what their traces and tables show, and which one a page shows."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -96,10 +98,11 @@ class ProfileShown(msgspec.Struct, frozen=True):
 
 def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
     profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
-    return [
-        _profile(profile, run)
-        for profile in sorted(profiles, key=lambda item: (ORDER.get(item.label, 2), item.label))
-    ]
+    return [_profile(profile, run) for profile in sorted(profiles, key=_order)]
+
+
+def _order(profile: Any) -> tuple[int, str]:  # noqa: ANN401  # a profile or some of its columns
+    return ORDER.get(profile.label, 2), profile.label
 
 
 def _profile(profile: Profile, run: Run) -> ProfileTable:
@@ -135,11 +138,16 @@ def shown_profile(
                 run,
             )
     else:
-        joined = [profile for profile in profiles if profile.facts.joined_to_code]
-        compiled = [profile for profile in broken if profile.label == "compiled"]
-        others = [profile for profile in broken if profile.label != "eager"]
-        chosen = next(iter(joined or compiled), None) or steady(others or broken)
+        chosen = _judged(profiles)
     return None if chosen is None else _shown(chosen)
+
+
+def _judged(profiles: Sequence[ProfileTable]) -> ProfileTable | None:
+    broken = [profile for profile in profiles if profile.facts.breakdown is not None]
+    joined = [profile for profile in profiles if profile.facts.joined_to_code]
+    compiled = [profile for profile in broken if profile.label == "compiled"]
+    others = [profile for profile in broken if profile.label != "eager"]
+    return next(iter(joined or compiled), None) or steady(others or broken)
 
 
 def kernel_time_is_of(profiles: Sequence[ProfileTable]) -> str:
@@ -234,17 +242,28 @@ def copy_times(session: Session, profile: ProfileShown) -> list[CopyTime]:
 def busy_of(session: Session, runs: Sequence[str]) -> dict[str, Busy]:
     """Returns how busy the trace of each run kept its device or main thread, from the trace that
     pages show first. Only figures are read, because a profile's other facts can take megabytes."""
-    figures = Profile.facts["breakdown"]
+    figures, line = Profile.facts["breakdown"], Profile.facts["breakdown"]["timeline"]
     query = select(
-        Profile.run_id,
-        Profile.label,
+        Profile.run_id, Profile.label, Profile.steps,
+        Profile.facts["joined_to_code"].as_boolean().label("joined"),
+        Profile.facts["collectives"]["rank"].as_integer().label("rank"),
         figures["on_device"].as_boolean().label("on_device"),
-        figures["timeline"]["busy_us"].as_float().label("busy_us"),
-        figures["timeline"]["span_us"].as_float().label("span_us"),
-    ).where(Profile.run_id.in_(runs))
-    rows = [row for row in session.execute(query) if row.span_us]
-    last = {"compiled": -1, "eager": 1}
-    found: dict[str, Busy] = {}
-    for row in sorted(rows, key=lambda row: (last.get(row.label, 0), row.label)):
-        found.setdefault(row.run_id, Busy(bool(row.on_device), row.busy_us, row.span_us))
-    return found
+        line["span_us"].as_float().label("span_us"), line["busy_us"].as_float().label("busy_us"),
+        line["parts"].as_string().label("parts"),
+    ).where(Profile.run_id.in_(runs))  # fmt: skip
+    tables: dict[str, list[ProfileTable]] = defaultdict(list)
+    for row in sorted(session.execute(query), key=_order):
+        facts = ProfileFacts(joined_to_code=row.joined)
+        if row.on_device is not None:
+            parts = msgspec.json.decode(row.parts or "[]", type=list[TimelinePart])
+            timeline = Timeline(row.span_us, row.busy_us, parts) if row.span_us else None
+            facts.breakdown = TraceFigures(bool(row.on_device), 0.0, timeline, [])
+        table = ProfileTable(0, row.label, None, row.steps, None, facts, None, None, row.rank)
+        tables[row.run_id].append(table)
+    busy: dict[str, Busy] = {}
+    for run, some in tables.items():
+        judged = _judged(some)
+        shown = judged.facts.breakdown if judged is not None else None
+        if shown is not None and (timeline := shown.timeline) is not None:
+            busy[run] = Busy(shown.on_device, timeline.busy_us, timeline.span_us)
+    return busy
