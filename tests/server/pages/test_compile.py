@@ -219,12 +219,7 @@ def test_ranks_name_their_first_difference(
             if line["kind"] == "gone"]  # fmt: skip
     assert '"torch.ops._c10d_functional.reduce_scatter_tensor.default",' in gone
     run = read(own_settings, [logs / "multi_rank_logs"])
-    page = api(known, urls.compile_part(run, "ranks"))
-    assert page["first_difference"]["text"] == (
-        "as 0/0, rank 2 compiled fn (test_misc.py:10755); "
-        "rank 3 compiled kernel (gen_many_frames.py:6)"
-    )
-    assert page["difference"]["gone"] == 4
+    assert api(known, urls.compile_part(run, "ranks"))["difference"]["gone"] == 4
 
 
 # --- what torch says by itself, in captures ---

@@ -150,3 +150,29 @@ def test_without_traces_of_ranks_the_page_says_how_to_get_them(filled: TestClien
     page = filled.get("/api" + urls.compile_part(run, "ranks")).json()
     assert page["late"] is None
     assert "export_chrome_trace" in filled.get(urls.compile_part(run, "ranks")).text
+
+
+def test_a_rank_that_failed_is_marked_and_is_no_reference(
+    own_settings: Settings, client: TestClient, shared: Path
+) -> None:
+    """Only rank 2 failed. Each rank has a compile 0/0."""
+    folder = shared / "traces" / "logs" / "multi_rank_logs"
+    run = read_paths(
+        own_settings, [folder], name=None, tags=[], origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    ).run_id  # fmt: skip
+    page = client.get("/api" + urls.compile_part(run, "ranks")).json()
+    two, three = page["ranks"]
+    assert (page["first"], two["failed"], three["failed"]) == (3, 1, 0)
+    assert (two["areas"]["failures"], three["areas"]) == (1, {})
+    assert page["first_difference"]["text"] == (
+        "as 0/0, rank 3 compiled kernel (gen_many_frames.py:6); "
+        "rank 2 failed to compile fn (test_misc.py:10755)"
+    )
+    (failure,) = client.get("/api" + urls.failures(run)).json()["failures"]
+    assert failure["on"] == "It failed on rank 2."
+    assert failure["on"] in client.get(urls.failures(run)).text
+    assert failure["on"] in client.get(urls.run(run)).text
+    story = client.get("/api" + urls.compile_story(run)).json()
+    assert any("1 compile failed on rank 2" in "".join(part["text"] for part in row["parts"])
+               for row in story["said"])  # fmt: skip

@@ -1,7 +1,7 @@
 """The story of a run's compiles in sentences; each part links to its evidence."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -112,6 +112,8 @@ def _failures(story: Story) -> list[Sentence]:
     sentence = Sentence(
         "bad", "failed", [Phrase(plural(len(failed), "compile") + " failed", "failures")]
     )
+    if ranks := ranks_in_words(story, (failure.compile for failure in failed)):
+        sentence.say(f" on {ranks}")
     causes: dict[str, str] = {}
     for failure in failed:
         kind = failure.kind.rsplit(".", 1)[-1]
@@ -127,6 +129,15 @@ def _failures(story: Story) -> list[Sentence]:
         sentence.say(f"{place[0].rsplit('/', 1)[-1]}:{place[1]}", "failures", place)
     sentence.say(".")
     return [sentence]
+
+
+def ranks_in_words(story: Story, compiles: Iterable[int]) -> str:
+    """Names the ranks of compiles, `ranks 2, 3`; empty if the run does not have several."""
+    ranks = sorted({rank for at in compiles if (rank := story.compiles[at].rank) is not None})
+    if not ranks or len({log.rank for log in story.logs}) < 2:
+        return ""
+    more = " and more" if len(ranks) > SHOWN else ""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:SHOWN]))}{more}"
 
 
 def _telling_line(message: str) -> str:

@@ -54,20 +54,20 @@ class RankRow(msgspec.Struct, frozen=True):
     hits: int
     failed: int
     areas: dict[str, int]
-    """Number of differences from the first rank, by area."""
+    """Number of differences from the reference, by area."""
     differs_at: str
-    """The first difference from the first rank, in words."""
+    """The first difference from the reference, in words."""
 
 
 class DifferenceRow(msgspec.Struct, frozen=True):
-    """A difference between a rank and the first rank."""
+    """A difference between a rank and the reference."""
 
     area: str
     what: Prose
     compile_id: str | None
     rank: int | None
     one: int | None
-    """Artifact of the first rank."""
+    """Artifact of the reference."""
     other: int | None
     text: str
     line: int
@@ -75,10 +75,10 @@ class DifferenceRow(msgspec.Struct, frozen=True):
 
 
 class RanksPage(CompilesPage, frozen=True):
-    """The ranks of a job, compared with the first one."""
+    """The ranks of a job, compared with the first one that did not fail."""
 
     first: int | None
-    """The rank that the others are compared with."""
+    """The rank that the others are compared with; the first of all if every rank failed."""
     ranks: list[RankRow]
     areas: list[str]
     same: bool
@@ -106,8 +106,9 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     rows: list[RankRow] = []
     differences: list[DifferenceRow] = []
     texts = _Texts(session)
-    reference = _read_of(*logs[0]) if logs else 0
-    first = logs[0][1].rank if logs else None
+    failed = {compile_.log for compile_ in story.compiles if compile_.outcome == "failed"}
+    able = [item for item in logs if _read_of(*item) not in failed] or logs
+    reference, first = (_read_of(*able[0]), able[0][1].rank) if able else (0, None)
     for number, log in logs:
         read = _read_of(number, log)
         result = (
@@ -121,7 +122,6 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         rows.append(_rank(story, number, log, mine))
         differences += mine
     differences.sort(key=_importance)
-    start = differences[0] if differences else None
     shown = next((row for row in differences if row.one and row.other), None)
     difference, why = None, ""
     if shown is not None and shown.one is not None and shown.other is not None:
@@ -136,7 +136,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         ranks=rows,
         areas=[area for area in ORDER if any(area in row.areas for row in rows)],
         same=not differences,
-        first_difference=start,
+        first_difference=differences[0] if differences else None,
         shown=shown,
         difference=difference,
         why_not=why,
@@ -204,17 +204,8 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
         if compile_.log == log and compile_.id is not None:
             file = (compile_.file or "").rpartition("/")[2]
             place = f"{compile_.function} {file} {compile_.first_line}"
-            items.append(
-                Item(
-                    compile_.id,
-                    compile_.occurrence,
-                    DYNAMO_START,
-                    compile_.occurrence,
-                    place,
-                    None,
-                    compile_.line,
-                )
-            )
+            key = compile_.id, compile_.occurrence, DYNAMO_START, compile_.occurrence
+            items.append(Item(*key, place, None, compile_.line))
     return sorted(items, key=lambda item: item.line)
 
 
@@ -264,7 +255,8 @@ def _compiled(pair: _Pair, log: int, rank: int | None, item: Item | None) -> str
     compiled = None if item is None else _find(pair.story, log, item)
     if compiled is None:
         return f"{_name(rank)} compiled nothing"
-    return f"{_name(rank)} compiled {place_of(compiled)}"
+    verb = "failed to compile" if compiled.outcome == "failed" else "compiled"
+    return f"{_name(rank)} {verb} {place_of(compiled)}"
 
 
 def _find(story: Story, log: int, item: Item) -> Compile | None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.compile.words import ranks_in_words
 from inductorscope.analyze.failures.blame import judge
 from inductorscope.analyze.failures.export import skipped_problems
 from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
@@ -95,6 +96,8 @@ class FailureShown(Shown, kw_only=True):
     user_artifact: Hidden[int | None]
     """Artifact of the user's file."""
     compile: CompileRef | None
+    on: Prose
+    """The ranks it failed on; empty if the run does not have several."""
     record: Hidden[int | None]
     """Artifact of the log record."""
 
@@ -144,6 +147,7 @@ class _Failure(msgspec.Struct):
     at: tuple[str, int, str] | None = None
     """The user's file, line and function."""
     eager: EagerOutcome | None = None
+    compiles: list[int] = []
 
 
 def failures_page(session: Session, run_id: str) -> FailuresPage:
@@ -222,15 +226,14 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
         at = (row.file, row.line or 0, row.function) if row.file else None
         trace = _record(session, row.record) or row.trace
         failure = _Failure(row.message, trace, row.kind, row.compile, row.record, at)
+        failure.compiles = [row.compile.number] if row.compile else []
         same = next((other for other in failures if _same(other, failure)), None)
         if same is None:
             failures.append(failure)
         else:
-            same.compile, same.record = (
-                same.compile or failure.compile,
-                same.record or failure.record,
-            )
-            same.at = same.at or failure.at
+            same.compile = same.compile or failure.compile
+            same.record = same.record or failure.record
+            same.at, same.compiles = same.at or failure.at, same.compiles + failure.compiles
             if failure.trace.count("\n") > same.trace.count("\n"):
                 same.trace = failure.trace
     if not failures and run_story.run.failure:
@@ -278,7 +281,9 @@ def _shown(
         shown = show(explained, graphs, failure.at)
     except NotAnalysed as error:
         shown = show(unexplained(failure.message, failure.kind, str(error)), [], failure.at)
-    return _numbered(run_story, shown, number, failure.compile, failure.record)
+    ranks = ranks_in_words(run_story.story_or_empty, failure.compiles)
+    numbered = _numbered(run_story, shown, number, failure.compile, failure.record)
+    return replace(numbered, on=f"It failed on {ranks}." if ranks else "")
 
 
 def _numbered(
@@ -291,5 +296,6 @@ def _numbered(
         number=number,
         user_artifact=None if source is None else source[0],
         compile=compiled,
+        on="",
         record=record,
     )

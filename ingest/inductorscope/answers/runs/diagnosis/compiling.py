@@ -48,7 +48,7 @@ def failure(evidence: Evidence) -> Cause | None:
     title, sentences = first.title, first.sentences
     if title.endswith(" failed") and sentences:  # it says where, the first sentence says what
         title, sentences = f"{title}: {sentences[0]}", sentences[1:]
-    why = [first.cause_sentence or next(iter(sentences), "")]
+    why = [first.cause_sentence or next(iter(sentences), ""), first.on]
     if more:
         why.append(f"The page Failures has {plural(more, 'more failure')}.")
     return Cause(
