@@ -14,6 +14,8 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 
+from tests.support.html import one_line
+
 
 class Opened(NamedTuple):
     """A client, and the settings of its installation."""
@@ -66,6 +68,9 @@ def test_max_autotune_is_named_before_what_it_costs(installation: Opened, shared
     assert "87.6 % of A's step and 86.6 % of B's are idle." in found["where"]
     kernel = "`extern_kernels.mm` → `triton_tem_fused_mm_8` changed (`models.py:29`, −2.08 µs)"
     assert kernel in found["kernels differ"]
+    assert ". The largest of these: `extern_kernels.mm` and 1 more → " in found["kernels differ"]
+    assert "The other 45 have the same code (−13.9 µs); the largest: " in found["kernels differ"]
+    assert found["kernels differ"].endswith("`models.py:26`, −3.97 µs).")
     assert "autotuning differs most" in found["compile time"]
 
 
@@ -73,6 +78,9 @@ def test_the_same_code_is_slower_with_another_geometry(installation: Opened, sha
     names = ("cuda-gpt-max-autotune", "cuda-gpt-train")
     one, other = (read(installation, shared / "traces" / name) for name in names)
     page = json.loads(installation.client.get(urls.api(urls.compare(one, other))).text)
+    text = one_line(installation.client.get(urls.compare(one, other)).text)
+    assert "21 of 66 groups differ in code; 64 are listed, the largest difference first" in text
+    assert "Generated kernels</span><b>57 → 42" in text
     first, second = page["groups"][:2]
     assert (first["change"], second["change"]) == ("same code", "same code")
     assert first["notes"] == [

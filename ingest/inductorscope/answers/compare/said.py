@@ -139,8 +139,13 @@ def _structure(page: Difference) -> Iterator[Said]:
         # If kernels and the rest cancel out, a share of the remaining difference is meaningless.
         if page.step.measured and page.step.more_us and 0 < us / page.step.more_us <= 1:
             text += f", {percent(us / page.step.more_us)} of the difference together"
-        which = "The largest" if page.step.measured else "Among them"
-        yield Said("fact", "kernels differ", f"{text}. {which}: {'; '.join(first)}.", "kernels")
+        which = "The largest of these" if page.step.measured else "Among them"
+        text += f". {which}: {'; '.join(first)}."
+        alike = [row for row in page.groups if row.change == "same code" and row.more_us]
+        if page.step.measured and alike:
+            text += f" The other {page.group_count - page.changed} have the same code"
+            text += f"{_more(alike)}; the largest: {_kernels(alike[0])}."
+        yield Said("fact", "kernels differ", text, "kernels")
     if page.machine:
         parts = [
             f"`{row.b.kernel}` ({row.a.spills} → {row.b.spills} spills, "
