@@ -162,6 +162,18 @@ def test_time_adds_up(known: TestClient, run: str) -> None:
     assert max(ends) <= page["span_us"] * 1.001
 
 
+def test_phases_outside_of_compiles_are_in_the_sum_of_phases(filled: TestClient) -> None:
+    """A kernel is autotuned at its first launch, after the compile."""
+    run = filled.get("/api/").json()["runs"][0]["id"]
+    page = api(filled, urls.compile_part(run, "time"))
+    assert sum(row["share"] for row in page["phases"]) == pytest.approx(1)
+    whole = page["busy_us"] + page["outside_us"]
+    assert sum(row["self_us"] for row in page["phases"]) == pytest.approx(whole)
+    (tuning,) = [row for row in page["phases"] if row["name"].endswith("benchmark_all_configs")]
+    assert page["outside_us"] == pytest.approx(tuning["self_us"])
+    assert "outside of them, such as autotuning" in filled.get(urls.compile_part(run, "time")).text
+
+
 def test_what_is_not_there_is_said(known: TestClient, run: str) -> None:
     for address in (
         urls.compile_story("0" * 16), urls.compile_one("0" * 16, 0), urls.compile_one(run, 999),

@@ -98,6 +98,8 @@ class CompileTimePage(CompilesPage, frozen=True):
     """Time from the start of the first phase to the end of the last, in the process with the
     longest."""
     busy_us: float
+    outside_us: float
+    """In phases outside of compiles, such as autotuning at the first launch of a kernel."""
     work: list[WorkRow]
     spans: Hidden[list[SpanRow]]
     all_spans: int
@@ -122,6 +124,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
+    whole = sum(row.self_us for row in story.phases)
     kernels = sorted(story.kernels, key=lambda kernel: -(kernel.us or 0.0))
     spans_of_logs = [
         log.end_us - log.start_us
@@ -136,6 +139,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         measured_from=" and ".join(sorted(sources)),
         span_us=max(spans_of_logs, default=0.0),
         busy_us=busy,
+        outside_us=max(0.0, whole - busy),
         work=work_rows(kinds),
         spans=span_rows(story, spans),
         all_spans=sum(row.count for row in story.phases),
@@ -144,7 +148,7 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
                 PhaseRow,
                 row,
                 spoken=work_rows({row.kind: 1.0})[0].name,
-                share=row.self_us / busy if busy else 0.0,
+                share=row.self_us / whole if whole else 0.0,
                 longest=run_story.ref(row.longest_compile),
             )
             for row in story.phases
