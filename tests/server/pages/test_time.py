@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
+
+from tests.support.html import one_line
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +99,10 @@ def test_groups_sum_to_the_profiles(trained: tuple[TestClient, dict[str, str]], 
         assert sum(group[f"{side}_us"] for group in both["groups"]) == pytest.approx(total)
     fused = {group["group"]: group for group in both["groups"]}["element-wise, reductions, copies"]
     assert fused["eager_us"] > fused["compiled_us"] > 0
+    client, runs = trained  # Kernels sums a call with the copies inside it
+    assert "a copy inside a convolution counts as a copy" in one_line(
+        client.get(urls.time(runs[name])).text
+    )
 
 
 def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) -> None:
