@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
+from inductorscope.analyze.compile.words import recompile_count
 from inductorscope.answers.compile.parts import (
     CompileRef,
     CompilesPage,
@@ -69,6 +70,7 @@ class SymbolsPage(CompilesPage, frozen=True):
     guards: list[SymbolGuardRow]
     more_guards: int
     expressions: int
+    recompiles: int
 
 
 def symbols_page(session: Session, run_id: str) -> SymbolsPage:
@@ -82,6 +84,7 @@ def symbols_page(session: Session, run_id: str) -> SymbolsPage:
         guards=symbol_guard_rows(run_story, story.symbol_guards[:MOST]),
         more_guards=max(0, len(story.symbol_guards) - MOST),
         expressions=len(story.expressions),
+        recompiles=recompile_count(story),
     )
 
 
