@@ -52,7 +52,7 @@ from inductorscope.answers.runs.diagnosis.unread import (
     read_share,
     unread_gradients,
 )
-from inductorscope.answers.runs.diagnosis.waiting import beside_operators
+from inductorscope.answers.runs.diagnosis.waiting import beside_operators, large_table
 from inductorscope.answers.runs.instances import once
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
@@ -263,6 +263,21 @@ def test_an_optimizer_that_updates_whole_tables_is_told(
     assert found.what.startswith(f"`Adam.step` takes 3.00{THIN}ms of each profiled step of 10.0")
     assert "SparseAdam" in found.fix
     assert found.wins_us is None
+
+
+def test_a_table_inside_of_a_compiled_graph_is_large_if_it_is_most_of_its_inputs(
+    foo1: Evidence,
+) -> None:
+    graph = replace(foo1.graphs[0], direction="forward")
+    given = {"primals_1": "f32[300000, 64][64, 1]", "primals_2": "f32[64, 64][64, 1]"}
+    nodes = [FxNode(name, name, 1, shape, None, None) for name, shape in given.items()]
+
+    def looks_in(table: str) -> bool:
+        rows = FxNode("rows", "torch.ops.aten.embedding.default", 2, None, None, None, [table])
+        return large_table(replace(foo1, graphs=[graph], read={graph.slug: [*nodes, rows]}))
+
+    assert looks_in("primals_1")
+    assert not looks_in("primals_2")
 
 
 def places(of: Cause) -> list[str]:

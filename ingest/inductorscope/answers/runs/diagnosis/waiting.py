@@ -1,12 +1,14 @@
 """Causes that keep the device idle: named gaps, and the state of the host in all others."""
 
 from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
 from sqlalchemy import select
 
 from inductorscope import urls
 from inductorscope.analyze.failures.fold import is_library
+from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.facts import HOST_BOUND, Wait
 from inductorscope.analyze.time.parts import (
     BETWEEN,
@@ -32,6 +34,7 @@ from inductorscope.answers.runs.diagnosis.uncompiled import (
 )
 from inductorscope.formats.capture_facts import CudaGraphs
 from inductorscope.formats.change import CUDA_GRAPHS, Change
+from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation
 from inductorscope.formats.vocabulary import TRITON_TEMPLATE
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
@@ -84,8 +87,8 @@ _BLOCKS = {
     "": "Remove it from the step, or do it less often: nothing is launched while the host waits.",
 }
 _SPARSE = (
-    "If a batch names few rows of an embedding: `torch.nn.Embedding(…, sparse=True)` and "
-    "`torch.optim.SparseAdam` for it update no others."
+    "If a batch names few rows of an embedding: `torch.nn.Embedding(…, sparse=True)`, and "
+    "SparseAdam, Adagrad or SGD for it, update no others. Not every torch compiles its backward."
 )
 _CALLS = {
     "Malloc": "Memory is allocated anew: keep sizes the same from step to step, or set "
@@ -242,11 +245,8 @@ def optimizer(evidence: Evidence) -> Cause | None:
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
-        return (
-            None
-            if device or us < FUSED_STANDS_OUT * step
-            else _whole_tables(evidence, own.name, us)
-        )
+        spent = _updating(evidence) if device else us
+        return None if spent < FUSED_STANDS_OUT * step else _whole_tables(evidence, own.name, spent)
     what = f"launches {round(launches)} kernels one by one, which takes the host"
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
     if own.name in FUSED:
@@ -268,7 +268,7 @@ def optimizer(evidence: Evidence) -> Cause | None:
 
 def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
     """The optimizer, launched at once, updates all rows of an embedding."""
-    if not _ran(evidence, DENSE_GRADIENT):
+    if not _ran(evidence, DENSE_GRADIENT) and not large_table(evidence):
         return None
     return Cause(
         "optimizer",
@@ -280,6 +280,29 @@ def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
         concerns=us / (evidence.step_us or us),
         lines=evidence.sampled(us),
     )
+
+
+def _updating(evidence: Evidence) -> float:
+    """Returns the time of a step in which a device runs the kernels of operators on lists."""
+    shares = kernel_shares(evidence)
+    ops = shares.ops if shares is not None else {}
+    return sum(us for op, us in ops.items() if op.startswith("aten::_foreach_"))
+
+
+def large_table(evidence: Evidence) -> bool:
+    """Whether the table of one embedding is most of what a graph that trains takes in."""
+    for graph in evidence.graphs:
+        nodes = evidence.nodes().get(graph.slug, ()) if graph.direction == "forward" else ()
+        sizes = {node.name: _numbers(node) for node in nodes if node.target == node.name}
+        looked = (node.inputs[:1] for node in nodes if operation(node.target) == "embedding")
+        if any(sizes.get(name, 0) > sum(sizes.values()) / 2 for names in looked for name in names):
+            return True
+    return False
+
+
+def _numbers(node: FxNode) -> int:
+    _, sizes = parse_annotation(node.annotation or "")
+    return prod(int(size) if size.isdecimal() else 0 for size in sizes or ("0",))
 
 
 def _ran(evidence: Evidence, operator: str) -> bool:
