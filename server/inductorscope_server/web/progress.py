@@ -6,7 +6,7 @@ from inductorscope.fields import view
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.records import JobStatus
 from inductorscope.jobs.sender import SENDER
-from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
+from inductorscope.jobs.uploads.again import NOT_AGAIN
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -27,12 +27,12 @@ class JobRow(JobStatus, frozen=True):
 
 
 def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
-    again = client.again(jobs)
-    return [_row(job, again.get(job.id, NOT_AGAIN)) for job in jobs]
-
-
-def _row(job: JobStatus, again: Again) -> JobRow:
-    return view(JobRow, job, again=again.possible, again_as=again.job)
+    offered = client.again(jobs)
+    again = [offered.get(job.id, NOT_AGAIN) for job in jobs]
+    return [
+        view(JobRow, job, again=how.possible, again_as=how.job)
+        for job, how in zip(jobs, again, strict=True)
+    ]
 
 
 END = "event: end\ndata: over\n\n"

@@ -67,7 +67,9 @@ def _explained(output: Untyped, seconds: float) -> Explained:
         graphs=output.graph_count,
         breaks=output.graph_break_count,
         ops=output.op_count,
-        ops_per_graph=[_counted(ops) for ops in output.ops_per_graph or []],
+        ops_per_graph=[
+            dict(Counter(map(_name, ops)).most_common()) for ops in output.ops_per_graph or []
+        ],
         reasons=[
             ExplainedBreak(str(reason.reason)[:LONGEST], _frames(reason.user_stack))
             for reason in output.break_reasons[:MOST_BREAKS]
@@ -76,11 +78,6 @@ def _explained(output: Untyped, seconds: float) -> Explained:
         guards=len(output.out_guards or []),
         seconds=seconds,
     )
-
-
-def _counted(ops: Untyped) -> dict[str, int]:
-    """Counts each operator of a graph."""
-    return dict(Counter(_name(op) for op in ops).most_common())
 
 
 def _name(op: Untyped) -> str:

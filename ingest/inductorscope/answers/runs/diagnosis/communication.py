@@ -83,16 +83,16 @@ def exposed(evidence: Evidence) -> Cause | None:
     late = _late(evidence) if name == TALKING else None
     waited = min(us, late.us) if late is not None else 0.0
     # What is hidden behind computing takes no longer than that; waiting for a rank is not hidden.
-    slow = name == COPYING and _copies(evidence, "Pageable") / shown.by >= us / 2
+    slow = name == COPYING and _spent(evidence, MEMCPY, "Pageable")[0] / shown.by >= us / 2
     wins = min(us - waited, us if slow else alone.get(COMPUTING, 0.0), step)
     if wins < STANDS_OUT * step:
         return None
     what, fix = _ALONE[name]
-    calls = _collectives(evidence) / shown.by
+    calls = _spent(evidence, COMMUNICATION)[1] / shown.by
     if name == TALKING and calls >= MANY and us < SHORT_US * calls:
         what = f"communicates in {round(calls)} short collectives"
         fix = "Join them, as the buckets of DistributedDataParallel do with gradients."
-    elif name == COPYING and _copies(evidence, "DtoD") >= _copies(evidence, "") / 2:
+    elif name == COPYING and 2 * _spent(evidence, MEMCPY, "DtoD")[0] >= _spent(evidence, MEMCPY)[0]:
         fix = _ON_DEVICE
     story = evidence.story.story
     href = urls.timeline(evidence.id, profile=shown.label)
@@ -114,22 +114,15 @@ def exposed(evidence: Evidence) -> Cause | None:
     )
 
 
-def _copies(evidence: Evidence, words: str) -> float:
-    """Returns the time of copies that have `words` in their name, such as "Pageable"."""
-    query = select(func.sum(TraceKernel.total_us)).where(
+def _spent(evidence: Evidence, category: str, words: str = "") -> tuple[float, float]:
+    """Returns time and number of what has `words` in its name, such as "Pageable"."""
+    query = select(func.sum(TraceKernel.total_us), func.sum(TraceKernel.calls)).where(
         TraceKernel.profile_id == (evidence.shown.id if evidence.shown else 0),
-        TraceKernel.category == MEMCPY,
+        TraceKernel.category == category,
         TraceKernel.name.contains(words),
     )
-    return evidence.session.scalar(query) or 0.0
-
-
-def _collectives(evidence: Evidence) -> float:
-    query = select(func.sum(TraceKernel.calls)).where(
-        TraceKernel.profile_id == (evidence.shown.id if evidence.shown else 0),
-        TraceKernel.category == COMMUNICATION,
-    )
-    return evidence.session.scalar(query) or 0.0
+    us, calls = evidence.session.execute(query).one()
+    return us or 0.0, calls or 0.0
 
 
 _ALONE = {

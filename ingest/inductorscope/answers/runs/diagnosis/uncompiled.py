@@ -40,10 +40,6 @@ ALIKE = 0.9
 """Share of their time in operators that compiled code calls as well, from which compiling gains
 little."""
 SLOW_CONVOLUTION = "aten::_slow_conv2d_forward"
-_WITHOUT_ONEDNN = (
-    "This is the convolution of a build of torch without oneDNN: use a build that has it, or "
-    "another device."
-)
 BUSY = 0.7
 """Share of a step in which a device works, from which the host's lines say nothing of it."""
 SHOWN = 3
@@ -121,7 +117,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             "Nothing in the trace is compiled: eager operators "
             f"{'launch all kernels,' if evidence.on_device else 'take'} "
             f"{microseconds(shares.whole)} of {evidence.step}.",
-            _WITHOUT_ONEDNN
+            "The convolution is that of a build of torch without oneDNN: use one that has it, or "
+            "another device."
             if same[:1] == [SLOW_CONVOLUTION]
             else "`torch.compile` the model or its blocks, and record it again.",
             why=f"{calls}, which compiled code calls as well; "

@@ -245,8 +245,10 @@ def optimizer(evidence: Evidence) -> Cause | None:
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
-        spent = _updating(evidence) if device else us
-        return None if spent < FUSED_STANDS_OUT * step else _whole_tables(evidence, own.name, spent)
+        shares = kernel_shares(evidence) if device else None
+        if shares is not None:  # the time of its kernels, not of the host
+            us = sum(us for op, us in shares.ops.items() if op.startswith("aten::_foreach_"))
+        return None if us < FUSED_STANDS_OUT * step else _whole_tables(evidence, own.name, us)
     what = f"launches {round(launches)} kernels one by one, which takes the host"
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
     if own.name in FUSED:
@@ -280,13 +282,6 @@ def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
         concerns=us / (evidence.step_us or us),
         lines=evidence.sampled(us),
     )
-
-
-def _updating(evidence: Evidence) -> float:
-    """Returns the time of a step in which a device runs the kernels of operators on lists."""
-    shares = kernel_shares(evidence)
-    ops = shares.ops if shares is not None else {}
-    return sum(us for op, us in ops.items() if op.startswith("aten::_foreach_"))
 
 
 def large_table(evidence: Evidence) -> bool:
