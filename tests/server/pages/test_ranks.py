@@ -169,6 +169,8 @@ def test_a_rank_that_failed_is_marked_and_is_no_reference(
         "as 0/0, rank 3 compiled kernel (gen_many_frames.py:6); "
         "rank 2 failed to compile fn (test_misc.py:10755)"
     )
+    table = one_line(client.get(urls.compile_part(run, "ranks")).text)
+    assert '<span class="chip bad">1 failed</span> of 1</td>' in table
     (failure,) = client.get("/api" + urls.failures(run)).json()["failures"]
     assert failure["on"] == "It failed on rank 2."
     assert failure["on"] in client.get(urls.failures(run)).text
