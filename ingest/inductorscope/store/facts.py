@@ -68,8 +68,7 @@ class Batch(msgspec.Struct):
 
     id: str
     runs: dict[str, int]
-    """Each run's stored size when its facts were written. Renewed links change it, and with it the
-    facts: a later batch then has them again."""
+    """Each run's stored size, which renewed links change: a later batch has its facts again."""
 
 
 def available() -> bool:
@@ -97,8 +96,7 @@ def rows_of(folder: Path, table: str) -> str | None:
 
 
 def missing(session: Session, folder: Path) -> dict[str, int]:
-    """Returns the complete runs whose facts are not written, or have changed since, and their
-    stored sizes."""
+    """Returns the complete runs without facts, or with outdated ones, and their stored sizes."""
     known = _known(folder)
     return {run: size for run, size in _complete(session).items() if known.get(run) != size}
 

@@ -36,8 +36,7 @@ def plan_of(
     walk = Walk(wrapper, code, lines, layouts, hints, constants_of(lines))
     plan = walk.walk()
     _choose_device(plan)
-    # Outputs stay allocated after the wrapper's last line; so do inputs, which the caller keeps,
-    # except what autograd saved for a backward graph, which nothing else refers to.
+    # Outputs stay allocated, and inputs, except those that only autograd keeps for the backward.
     given = [storage for storage in plan.storages if storage.role == "input"]
     backward = any(storage.name.startswith("tangents") for storage in given)
     kept = [row for row in given if not backward or row.name.startswith("primals")]

@@ -129,16 +129,14 @@ def shown_profile(
     """Returns the profile with the requested label, or the most informative one: compiled first,
     eager last, and of several traces the steady one. Raises NotHere for an unknown label."""
     broken = [profile for profile in profiles if profile.facts.breakdown is not None]
-    if asked:
-        chosen = next((profile for profile in broken if profile.label == asked), None)
-        if chosen is None:
-            raise NotHere(
-                f"Run {run} has no profile {asked} whose events were read.",
-                f"Its profiles are listed at /runs/{run}/time.",
-                run,
-            )
-    else:
-        chosen = _judged(profiles)
+    named = (profile for profile in broken if profile.label == asked)
+    chosen = next(named, None) if asked else _judged(profiles)
+    if asked and chosen is None:
+        raise NotHere(
+            f"Run {run} has no profile {asked} whose events were read.",
+            f"Its profiles are listed at /runs/{run}/time.",
+            run,
+        )
     return None if chosen is None else _shown(chosen)
 
 

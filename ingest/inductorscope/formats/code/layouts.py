@@ -38,8 +38,7 @@ class Layout(msgspec.Struct, frozen=True):
     device: str = ""
 
     def nbytes(self, *, gaps: bool = True) -> tuple[int | None, str]:
-        """Bytes of the memory it spans, or None and the reason; without the gaps, those of a view,
-        which leaves the rest of the memory to others."""
+        """Bytes of the memory it spans, or None and the reason. `gaps`: with those of a view."""
         item = ITEM_BYTES.get(self.dtype)
         if item is None:
             named = f"of type {self.dtype}" if self.dtype else "of a type that is not named"
