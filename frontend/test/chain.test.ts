@@ -166,6 +166,17 @@ test("calls that have times of their own count by them", () => {
   assert.deepEqual(times, ["2.50\u202fµs", "1.00\u202fµs"]);
 });
 
+test("a kernel whose comments name a node that another one computes takes none of its time", () => {
+  const [one, two] = PICTURE.kernels as [Kernel, Kernel];
+  const reads = { ...two, calls: two.calls.map((call) => ({ ...call, fx: ["sum"] })) };
+  const line = INDEX.selectLine("source:/u/model.py", 7);
+  const chain = chainOf(INDEX, { ...PICTURE, kernels: [one, reads] }, line);
+  assert.deepEqual(
+    chain.steps.at(-1)?.links.map(({ label }) => label),
+    ["3.00\u202fµs"],
+  );
+});
+
 test("and back: from a kernel's line to the source line", () => {
   const chain = chainOf(INDEX, PICTURE, INDEX.selectLine("code", 205));
   const [source] = chain.steps;

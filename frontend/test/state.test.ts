@@ -89,6 +89,7 @@ test("a line leads to the call of a library that takes most of its time", () => 
   const call = (handle: number, line: number, time_us: number) => ({
     handle,
     line,
+    fx: [],
     time_us,
     instances: [],
   });

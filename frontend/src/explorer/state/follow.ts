@@ -69,9 +69,15 @@ export function spentIn(
   code: Matches,
 ): Spent[] {
   const limited = index.callsOf(selected, "code");
+  const chosen = ({ fx }: KernelCall) =>
+    fx.some((node) => selected.entities.has(index.entity(`fx:${node}`) ?? -1));
+  const ofNodes = [...selected.entities.keys()].some((at) => index.entities[at]?.startsWith("fx:"));
   return kernels.flatMap((kernel) => {
-    if (kernel.time_us === null) return [];
-    const some = callsOfKernel(index, limited, kernel, code);
+    // A kernel's comments also name nodes that it only reads.
+    const known = ofNodes && !selected.wholeKernel && kernel.calls.some(({ fx }) => fx.length > 0);
+    const all = known ? kernel.calls : callsOfKernel(index, limited, kernel, code);
+    const some = known ? all.filter(chosen) : all;
+    if (kernel.time_us === null || (known && !some.length)) return [];
     if (!some.length || some.length === kernel.calls.length) {
       return [{ kernel, calls: kernel.calls, us: kernel.time_us, estimated: false }];
     }
