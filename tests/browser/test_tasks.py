@@ -154,7 +154,7 @@ def test_what_differs_between_two_runs(watch: Watch) -> None:
         watch.click(rows.filter(has_text=name).first.get_by_role("checkbox"))
     watch.click(page.get_by_role("button", name="Compare", exact=True))
     card = page.get_by_role(
-        "link", name=re.compile(r"^Kernels \d+ → 1 \d+ of \d+ groups differ in code$")
+        "link", name=re.compile(r"^Generated kernels \d+ → 1 \d+ of \d+ groups differ in code$")
     )
     foot = card.evaluate("(card) => card.getBoundingClientRect().bottom")
     assert foot < page.evaluate("innerHeight")
