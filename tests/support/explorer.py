@@ -30,7 +30,8 @@ class Explorer:
 
     def line_of(self, stage: str, text: str) -> int:
         line = self.page.evaluate(
-            "([stage, text]) => window.inductorscope.explorer.lineOf(stage, text)", [stage, text]
+            "([stage, text]) => window.inductorscope.explorer.find(stage, text)[0] ?? 0",
+            [stage, text],
         )
         assert line, f"no line of {stage} holds {text!r}"
         return int(line)

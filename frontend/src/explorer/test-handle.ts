@@ -8,18 +8,13 @@ export interface ExplorerHandle {
   /** Select a line, as a click does; resolves when all panes show it. */
   selectLine(stage: string, line: number): Promise<void>;
   linesLit(stage: string): number[];
-  /** How each highlighted line is known: 1 kernel, 2 inferred, 3 exact. */
-  known(stage: string): number[];
   text(stage: string, line: number): string | null;
   /** The lines of a pane whose text contains a string. */
   find(stage: string, part: string): number[];
-  /** The first line of a pane whose text contains a string; 0 if there is none. */
-  lineOf(stage: string, part: string): number;
   /** Scroll to a line. */
   reveal(stage: string, line: number): void;
   /** Text of the line at the caret of a pane. */
   cursorText(stage: string): string;
-  clear(): Promise<void>;
 }
 
 declare global {
@@ -34,17 +29,6 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
     if (!pane) throw new Error(`No pane shows ${stage}.`);
     return pane;
   };
-  const matchesIn = (stage: string) =>
-    explorer.state.matchesIn(paneOf(stage).address, explorer.state.selected);
-  const find = (stage: string, part: string) => {
-    const pane = paneOf(stage);
-    if (pane.content?.kind !== "code") return [];
-    const found: number[] = [];
-    for (let line = pane.content.first; line <= pane.content.last; line++) {
-      if (pane.text(line)?.includes(part)) found.push(line);
-    }
-    return found;
-  };
   return {
     ready: false,
     stages: () => explorer.state.panes.map(({ stage }) => stage),
@@ -52,19 +36,24 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       explorer.pin(paneOf(stage), line);
       await explorer.settled;
     },
-    linesLit: (stage) => [...matchesIn(stage).lines],
-    known: (stage) => [...matchesIn(stage).known],
+    linesLit: (stage) => {
+      const { state } = explorer;
+      return [...state.matchesIn(paneOf(stage).address, state.selected).lines];
+    },
     text: (stage, line) => paneOf(stage).text(line),
-    find,
-    lineOf: (stage, part) => find(stage, part)[0] ?? 0,
+    find: (stage, part) => {
+      const pane = paneOf(stage);
+      if (pane.content?.kind !== "code") return [];
+      const found: number[] = [];
+      for (let line = pane.content.first; line <= pane.content.last; line++) {
+        if (pane.text(line)?.includes(part)) found.push(line);
+      }
+      return found;
+    },
     reveal: (stage, line) => paneOf(stage).reveal(line),
     cursorText: (stage) => {
       const pane = paneOf(stage);
       return pane.text(pane.caretLine ?? 0) ?? "";
-    },
-    clear: async () => {
-      explorer.select(null);
-      await explorer.settled;
     },
   };
 }

@@ -112,13 +112,12 @@ def _own_lines(
                     for name, known in nodes.items()
                     if known == certainty
                 ],
-                "ops": [f"{name}.{_operation(name)}" for name in ops.get(line, {})],
+                # FX numbers repeated names: `op7.load_2` is a `load`.
+                "ops": [
+                    f"{name}.{_COUNT.sub('', name.rpartition('.')[2])}"
+                    for name in ops.get(line, {})
+                ],
                 "confidence": certainty.name,
             }
         )
     return result
-
-
-def _operation(name: str) -> str:
-    """The operation of `op7.load_2`: `load`. FX numbers repeated names."""
-    return _COUNT.sub("", name.rpartition(".")[2])

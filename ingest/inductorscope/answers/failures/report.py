@@ -41,7 +41,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             torch_git=run.torch_git or "",
             device=run.device_name or run.device_kind or "",
             python=str(run.environment.get("python_version") or ""),
-            title=first.title if first is not None else _without(verdicts),
+            title=first.title if first is not None else verdicts["numbers"] or verdicts["minify"],
             sentences=_sentences(first),
             cause=first.cause if first is not None else "",
             sure=first.sure if first is not None else False,
@@ -62,11 +62,6 @@ def _sentences(first: Shown | None) -> list[str]:
     if first is None:
         return []
     return [*first.sentences, first.fix.do] if first.fix is not None else first.sentences
-
-
-def _without(verdicts: dict[str, str]) -> str:
-    """A title for a run that compiled but computes wrong numbers."""
-    return next((verdict for verdict in (verdicts["numbers"], verdicts["minify"]) if verdict), "")
 
 
 def _error(message: str) -> str:

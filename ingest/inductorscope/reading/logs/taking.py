@@ -172,7 +172,8 @@ class LogTaking:
         # Texts of graphs are always kept.
         if self.rows[named] > MOST_ENTRIES and role_of(named) == LOG_ARTIFACT:
             return None
-        entry = _entry(self.path, record, self.rank)
+        rank = record.rank if self.rank is None else self.rank
+        entry = view(LogEntryDraft, record, log=self.path, rank=rank)
         if not record.repeated and not record.payload:
             self.graphs.add(record, None)
             self._gathered.rows.append((entry, None))
@@ -230,11 +231,6 @@ class LogTaking:
 def _named(process: Process) -> str:
     rank, pid = process
     return f"pid_{pid}" if rank is None else f"rank_{rank}_pid_{pid}"
-
-
-def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
-    """`rank`: the rank in the log's name."""
-    return view(LogEntryDraft, record, log=log, rank=record.rank if rank is None else rank)
 
 
 def _stored(sessions: Sessions, digest: str) -> bytes:

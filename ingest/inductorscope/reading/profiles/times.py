@@ -192,7 +192,8 @@ class _Join:
         if kernel.kind != "kernel":
             return None
         times = (kernel.region, kernel.calls, kernel.total_us)
-        found = self._give(kernel.name, kernel.kernel_file or _hashed(kernel.kernel_hash), *times)
+        file = kernel.kernel_file or (f"{kernel.kernel_hash}.py" if kernel.kernel_hash else None)
+        found = self._give(kernel.name, file, *times)
         if found is not None or kernel.op is None or kernel.triton:
             return found
         # An operator counts for a graph only inside its call, because eager code calls it too.
@@ -378,11 +379,6 @@ def _operator(name: str) -> str | None:
     """`extern_kernels.mm` → `aten::mm`, the profiler's name."""
     found = _EXTERN.match(name)
     return f"{found.group(1) or 'aten'}::{found.group(2)}" if found else None
-
-
-def _hashed(digest: str | None) -> str | None:
-    """Returns the hash in the name of a Triton kernel's file."""
-    return None if digest is None else f"{digest}.py"
 
 
 def _base(path: str) -> str:
