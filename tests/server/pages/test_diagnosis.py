@@ -10,6 +10,7 @@ from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.model import Frame
 from inductorscope.analyze.time.eager_compiled import Comparison, GroupChange
 from inductorscope.analyze.time.facts import (
+    NO_CPP,
     NO_DURATIONS,
     Finding,
     RegionTime,
@@ -649,7 +650,7 @@ def test_a_compiled_function_that_a_loop_calls_is_told(scripted: Evidence) -> No
         shown = replace(scripted.shown, breakdown=figures)
         story = RunStory(scripted.session, scripted.run, None)
         found = overhead(replace(scripted, shown=shown, story=story, kernels=kernels))
-        assert found is not None
+        assert isinstance(found, Cause)
         return found
 
     assert "called 48 times in each step: compile the loop" in told(48).fix
@@ -1136,3 +1137,17 @@ def test_idle_time_around_reads_counts_once(session: Session, runs: dict[str, st
     figures = replace(found.shown.breakdown, timeline=replace(line, synchronising=reads))
     most = replace(found, shown=replace(found.shown, breakdown=figures))
     assert "waiting" not in [row.kind for row in diagnose(most).causes]
+
+
+def test_kernels_that_a_trace_lacks_are_no_overhead(
+    scripted: Evidence, session: Session, runs: dict[str, str]
+) -> None:
+    line = Timeline(1000.0, 400.0, [TimelinePart(OVERHEAD, 500.0, 0.5, idle=False)])
+    assert scripted.shown is not None
+    assert scripted.shown.breakdown is not None
+    lacks = [Finding("warn", NO_CPP, 0, "", "")]
+    figures = replace(scripted.shown.breakdown, timeline=line, findings=lacks)
+    found = replace(scripted, shown=replace(scripted.shown, breakdown=figures))
+    assert isinstance(overhead(found), Cause)  # its code has kernels for a GPU alone
+    on_processor = replace(found, run=run_of(session, runs["equal-blocks.tar.xz"]))
+    assert isinstance(overhead(on_processor), Cleared)

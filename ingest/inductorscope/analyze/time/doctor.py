@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from inductorscope.analyze.time.facts import NO_DURATIONS, Finding
+from inductorscope.analyze.time.facts import NO_CPP, NO_DURATIONS, Finding
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
-from inductorscope.formats.vocabulary import CPP_FUSED
 from inductorscope.units import microseconds
 
 ROUNDING_US = 0.01
@@ -148,7 +147,7 @@ def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
         ))  # fmt: skip
     if not len(device) and trace.regions and not trace.cpu_kernels:
         findings.append(Finding(
-            "warn", f"no {CPP_FUSED} kernels are in the trace", 0, "",
+            "warn", NO_CPP, 0, "",
             "Generated C++ kernels, if there are any, appear with "
             "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=1 (config.cpp.enable_kernel_profile).",
         ))  # fmt: skip

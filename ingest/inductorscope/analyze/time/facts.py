@@ -16,6 +16,8 @@ PER_CALL = "calls of the compiled graph: the trace marks no steps"
 
 NO_DURATIONS = "kernels have no durations"
 """A finding: the profile has hardware counters instead."""
+NO_CPP = "no C++ kernels are in the trace"
+"""A finding: they count as the compiled code around them."""
 
 
 class CategoryTotal(msgspec.Struct):

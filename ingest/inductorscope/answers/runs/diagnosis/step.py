@@ -8,6 +8,7 @@ from sqlalchemy import select
 from inductorscope import urls
 from inductorscope.analyze.roofline.devices import device_peaks
 from inductorscope.analyze.time.eager_compiled import GROUPS, fused_ops
+from inductorscope.analyze.time.facts import NO_CPP
 from inductorscope.analyze.trial.catalogue import PADDED
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
@@ -28,6 +29,7 @@ from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
     CONVOLUTION,
+    CPP,
     EXTERN,
     FUSED,
     GEMM,
@@ -35,7 +37,7 @@ from inductorscope.formats.vocabulary import (
     OVERHEAD,
 )
 from inductorscope.store.runs.nodes import compiled_kernels, kernel_facts
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
@@ -145,13 +147,17 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     )
 
 
-def overhead(evidence: Evidence) -> Cause | None:
+def overhead(evidence: Evidence) -> Cause | Cleared | None:
     """On a processor, calling compiled code takes long beside what it computes. With graph breaks,
     what runs between the graphs counts as overhead, and their cause says so."""
     shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
     story = evidence.story.story
     if shown is None or line is None or not step or evidence.on_device or (story and story.breaks):
         return None
+    written = select(Kernel.id).join(Graph).where(Graph.run_id == evidence.id, Kernel.kind == CPP)
+    findings = shown.breakdown.findings if shown.breakdown is not None else ()
+    if any(row.what == NO_CPP for row in findings) and evidence.session.scalar(written.limit(1)):
+        return Cleared(f"Overhead: {NO_CPP}, and count as the code around them.", judged=False)
     us = min(sum(part.us for part in line.parts if part.name == OVERHEAD) / shown.by, step)
     wraps = sum(kernel.calls for kernel in evidence.kernels) >= MANY_CALLS
     least = SURELY if evidence.disturbed else OVERHEAD_STANDS_OUT
