@@ -179,10 +179,8 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401  # 
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None):
             return node.value
-        case ast.UnaryOp(op=ast.USub()):
-            return -_value(node.operand, values)
-        case ast.UnaryOp(op=ast.Not()):
-            return not _value(node.operand, values)
+        case ast.UnaryOp() if type(node.op) in _UNARY:
+            return _UNARY[type(node.op)](_value(node.operand, values))
         case ast.BoolOp():
             return _both(node.values, values, isinstance(node.op, ast.And))
         case ast.BinOp() if type(node.op) in _BINARY:
@@ -194,29 +192,38 @@ def _value(node: ast.expr, values: dict[str, Value]) -> Any:  # noqa: ANN401  # 
             return all(
                 _COMPARED[type(op)](parts[at], parts[at + 1]) for at, op in enumerate(node.ops)
             )
-        case ast.Subscript(value=ast.Name(id="L"), slice=ast.Constant(value=str(name))):
-            if name in values:
-                return values[name]
-        case ast.Name(id=name) if name in values:
+        case (
+            ast.Name(id=name)
+            | ast.Subscript(value=ast.Name(id="L"), slice=ast.Constant(value=str(name)))
+        ) if name in values:
             return values[name]
         case ast.Attribute(attr="shape"):
-            shape = _value(node.value, values)
-            if isinstance(shape, tuple):
-                return shape
+            return _shape(node.value, values)
         case ast.Subscript(slice=ast.Constant(value=int(at))):
-            sized = _value(node.value, values)
-            if isinstance(sized, tuple) and -len(sized) <= at < len(sized):
-                return sized[at]
-        case ast.Call(func=ast.Attribute(attr=method), keywords=[]) if method in _METHODS:
-            shape = _value(node.func.value, values)  # type: ignore[attr-defined]
-            if isinstance(shape, tuple):
-                answer = _METHODS[method](shape)
-                return answer[_value(node.args[0], values)] if node.args else answer
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), keywords=[]):
-            if name in ("And", "Or"):
-                return _both(node.args, values, name == "And")
-            if name in _FUNCTIONS:
-                return _limited(_FUNCTIONS[name](*(_value(given, values) for given in node.args)))
+            sizes = _shape(node.value, values)
+            if -len(sizes) <= at < len(sizes):
+                return sizes[at]
+        case ast.Call(keywords=[]):
+            return _returned(node, values)
+    raise _UnknownError
+
+
+def _shape(node: ast.expr, values: dict[str, Value]) -> tuple[int, ...]:
+    if isinstance(shape := _value(node, values), tuple):
+        return shape
+    raise _UnknownError
+
+
+def _returned(call: ast.Call, values: dict[str, Value]) -> Any:  # noqa: ANN401  # any Python value
+    """Returns what a tensor's method or a function returns."""
+    match call.func:
+        case ast.Attribute(value=tensor, attr=method) if method in _METHODS:
+            answer = _METHODS[method](_shape(tensor, values))
+            return answer[_value(call.args[0], values)] if call.args else answer
+        case ast.Name(id="And" | "Or" as name) | ast.Attribute(attr="And" | "Or" as name):
+            return _both(call.args, values, name == "And")
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _FUNCTIONS:
+            return _limited(_FUNCTIONS[name](*(_value(given, values) for given in call.args)))
     raise _UnknownError
 
 
@@ -246,6 +253,7 @@ def _power(base: float, exponent: float) -> Any:  # noqa: ANN401  # any Python v
     return base**exponent
 
 
+_UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.Not: operator.not_}
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
