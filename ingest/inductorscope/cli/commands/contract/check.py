@@ -53,7 +53,6 @@ def check(
     kept. --json prints the counts in the format of github-action-benchmark.
     """
     settings = load_settings(data=data)
-    from inductorscope import urls
     from inductorscope.cli.baseline import baseline_of
     from inductorscope.cli.client import Client
     from inductorscope.cli.contract import compile_program, lock_in, stored_program
@@ -65,14 +64,11 @@ def check(
     from inductorscope.store.runs.runs import delete_run
 
     programs = {program.model: program for program in lock_in(lock).program}
-    wanted = list(programs.values())
-    made = [stored_program(settings, run)] if run else []
-    for program, _ in made:
-        if len(wanted) == 1:
-            program.model = wanted[0].model
-        if program.model not in programs:
-            fail(f"{lock} has no program {program.model}.", USAGE)
-        wanted = [programs[program.model]]
+    only = next(iter(programs)) if len(programs) == 1 else ""
+    made = [stored_program(settings, run, only)] if run else []
+    if unknown := {program.model for program, _ in made} - programs.keys():
+        fail(f"{lock} has no program {unknown.pop()}.", USAGE)
+    wanted = [programs[program.model] for program, _ in made] or list(programs.values())
     bases = [
         baseline_of(settings, own, baseline, token) if baseline else (own, "") for own in wanted
     ]
@@ -94,9 +90,8 @@ def check(
     if not run:
         kept = [] if server else [of for _, of in failed]
         with writing(data) as (session, _):
-            for _, of in made:
-                if of not in kept:
-                    delete_run(session, of)
+            for of in {of for _, of in made}.difference(kept):
+                delete_run(session, of)
     if update:
         for program, _ in made:
             program.options = programs[program.model].options
@@ -111,16 +106,24 @@ def check(
     if as_json:
         print_json(as_benchmark([program for program, _ in made]))
     else:
-        typer.echo(as_text(results), nl=False)
-        for base, of in failed:
-            if server:
-                path = urls.compare(base, of) if baseline.startswith(server) else urls.run(of)
-                typer.echo(f"{server.rstrip('/')}{path}")
-            elif not run:
-                typer.echo(f"Run {of} is kept: inductorscope serve shows it.")
-            if baseline and "://" not in baseline:
-                typer.echo(f"inductorscope diff {base} {of} shows the rest.")
+        shown = (_where_shown(base, of, run, baseline, server) for base, of in failed)
+        typer.echo(as_text(results) + "".join(shown), nl=False)
         if update:
             typer.echo(f"Updated {lock}.")
     if failed and not update:
         raise typer.Exit(FAILED)
+
+
+def _where_shown(base: str, of: str, run: str | None, baseline: str, server: str) -> str:
+    """Returns lines that tell where a run that failed and its baseline are shown."""
+    from inductorscope import urls
+
+    lines = ""
+    if server:
+        path = urls.compare(base, of) if baseline.startswith(server) else urls.run(of)
+        lines = f"{server.rstrip('/')}{path}\n"
+    elif not run:
+        lines = f"Run {of} is kept: inductorscope serve shows it.\n"
+    if baseline and "://" not in baseline:
+        lines += f"inductorscope diff {base} {of} shows the rest.\n"
+    return lines
