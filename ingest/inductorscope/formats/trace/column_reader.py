@@ -25,6 +25,7 @@ from inductorscope.formats.trace.event_columns import (
     NOWHERE,
     Collective,
     Events,
+    Floats,
     Integers,
     Lane,
     LaunchEvent,
@@ -138,45 +139,23 @@ class ColumnReader:
         irregular."""
         names = [event.name for event in events]
         distinct = set(names)
-        if None in distinct:
-            return False
         # Any: events without arguments raise AttributeError, which is caught.
         arguments: list[Any] = [event.args for event in events]
-        external: Integers | None
-        try:
-            ts = np.array([event.ts for event in events], np.float64)
-            us = np.array([event.dur for event in events], np.float64)
-            if group_number == OTHER:
-                external = np.full(len(events), -1, np.int64)
-            else:
-                ids = [argument.external_id for argument in arguments]
-                if None in ids:
-                    ids = [_external_id(argument) for argument in arguments]
-                external = _ids(ids)
-            if group_number <= RUNTIME:
-                correlation = _ids([argument.correlation for argument in arguments])
-            else:
-                correlation = np.full(len(events), -1, np.int64)
-        except (TypeError, ValueError, OverflowError, AttributeError):
+        numbers = None if None in distinct else _times_and_ids(events, arguments, group_number)
+        if numbers is None:
             return False
-        if external is None or correlation is None:
-            return False
-        if not ((np.abs(ts) <= LATEST_US).all() and (us >= 0).all() and (us <= LONGEST_US).all()):
-            return False
+        ts, us, external, correlation = numbers
         lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
-        if group_number in (OPERATOR, ANNOTATION):
+        kinds, shapes = [kind] * len(events), [NOWHERE] * len(events)
+        marked = group_number in (OPERATOR, ANNOTATION)
+        if marked:
             kinds = [self._launch_of(event) for event in events]
-        else:
-            kinds = [kind] * len(events)
-        if group_number == DEVICE:
+        elif group_number == DEVICE:
             shapes = [self._shape_of(argument) for argument in arguments]
-        else:
-            shapes = [NOWHERE] * len(events)
         columns = (
             np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
             np.array(kinds, np.int32), ts, us, external, correlation, np.array(shapes, np.int32),
         )  # fmt: skip
-        marked = group_number in (OPERATOR, ANNOTATION)
         # Names of spans that structure the trace.
         marks = {name for name in distinct if name and name.startswith(_MARKS)} if marked else None
         if not marks:
@@ -333,6 +312,27 @@ def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
     return [known[value] for value in values]
 
 
+def _times_and_ids(
+    events: list[TraceEvent], arguments: list[Any], group_number: int
+) -> tuple[Floats, Floats, Integers, Integers] | None:
+    """Returns starts, durations, external ids and correlations; None if an event is irregular."""
+    external = correlation = np.full(len(events), -1, np.int64)
+    try:
+        ts = np.array([event.ts for event in events], np.float64)
+        us = np.array([event.dur for event in events], np.float64)
+        if group_number != OTHER:
+            ids = [argument.external_id for argument in arguments]
+            if None in ids:
+                ids = [_external_id(argument) for argument in arguments]
+            external = _ids(ids)
+        if group_number <= RUNTIME:
+            correlation = _ids([argument.correlation for argument in arguments])
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    usual = (np.abs(ts) <= LATEST_US).all() and (us >= 0).all() and (us <= LONGEST_US).all()
+    return (ts, us, external, correlation) if usual else None
+
+
 def _external_id(arguments: EventArgs | None) -> object:
     """The external id, in the current or the first spelling."""
     if arguments is None:
@@ -341,13 +341,13 @@ def _external_id(arguments: EventArgs | None) -> object:
     return arguments.old_external_id if current is None else current
 
 
-def _ids(values: list[object]) -> Integers | None:
-    """Returns ids as numbers, -1 for none; None if some are not written as numbers."""
+def _ids(values: list[object]) -> Integers:
+    """Returns ids as numbers, -1 for none. Raises ValueError if some are not written as numbers."""
     if None in values:
         values = [-1 if value is None else value for value in values]
     numbers = np.array(values)
     if numbers.dtype != np.int64:
-        return None
+        raise ValueError(numbers.dtype)
     ids: Integers = np.maximum(numbers, -1)
     return ids
 
