@@ -33,6 +33,7 @@ TRUSTED = (
 """Packages that see the output of programs started here, never an upload."""
 ANCHORED = {"match", "fullmatch"}
 ALPHABET = " \n\ta0_Z.,:;=#/\\-+*<>()[]{}|&'\"%!"
+REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 MANY = 20
 """A quantifier that allows fewer repetitions costs too little to matter."""
 
@@ -183,7 +184,7 @@ class _Texts:
         return "".join(self.one(operation, argument) for operation, argument in tree)
 
     def one(self, operation: Any, argument: Any) -> str:
-        if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+        if operation in REPEATS:
             least, most, body = argument
             return self.sample(body) * int(least or min(most, 1))
         if operation is codes.SUBPATTERN:
@@ -208,21 +209,13 @@ class _Texts:
         """The text before a part, and that of the part; adjacent literals are one."""
         literal = False
         for operation, argument in tree:
-            if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+            if operation in REPEATS:
                 _, most, body = argument
                 if most == codes.MAXREPEAT or most >= MANY:
                     self.repeats = True
                     self.pumps += [(before, inner) for inner in self.bodies(body)]
-                self.walk(body, before)
-            elif operation is codes.SUBPATTERN:
-                self.walk(argument[-1], before)
-            elif operation is codes.ATOMIC_GROUP:
-                self.walk(argument, before)
-            elif operation is codes.BRANCH:
-                for branch in argument[1]:
-                    self.walk(branch, before)
-            elif operation in (codes.ASSERT, codes.ASSERT_NOT) and argument[0] > 0:
-                self.walk(argument[1], before)
+            for nested in _nested(operation, argument):
+                self.walk(nested, before)
             text = self.one(operation, argument)
             if literal and operation is codes.LITERAL:
                 parts[-1] = (parts[-1][0], parts[-1][1] + text)
@@ -247,6 +240,21 @@ class _Texts:
         if len(items) == 1 and items[0][0] is codes.SUBPATTERN:
             return self.bodies(items[0][1][-1])
         return [self.sample(body)]
+
+
+def _nested(operation: Any, argument: Any) -> list[Any]:
+    """The expressions in a part that begin where it begins."""
+    if operation in REPEATS:
+        return [argument[2]]
+    if operation is codes.SUBPATTERN:
+        return [argument[-1]]
+    if operation is codes.ATOMIC_GROUP:
+        return [argument]
+    if operation is codes.BRANCH:
+        return list(argument[1])
+    if operation in (codes.ASSERT, codes.ASSERT_NOT) and argument[0] > 0:
+        return [argument[1]]
+    return []
 
 
 def _within(character: str, kind: Any, value: Any) -> bool:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -107,35 +107,42 @@ def hostile(draw: st.DrawFn, seeds: list[str]) -> bytes:
     return seed.encode()
 
 
+def is_absurd(value: Any, name: str) -> bool:
+    """Whether a text or a figure should not have passed the border."""
+    if isinstance(value, str):
+        return not value.isascii() and value != value.encode("utf-8", "replace").decode()
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and not bool(np.isfinite(value).all())
+    is_figure = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_figure and not is_within(name, value)
+
+
+def members(value: Any, name: str) -> Iterator[tuple[Any, str]]:
+    """The values in a value, with their names; those of a list have the list's."""
+    if callable(value):
+        return
+    if isinstance(value, list | tuple | set | frozenset):
+        yield from ((item, name) for item in value)
+    elif isinstance(value, dict):
+        yield from ((key, "") for key in value)
+        yield from ((item, str(key)) for key, item in value.items())
+    else:
+        names: Iterable[str] = ()
+        if isinstance(value, Events):
+            names = ("ts", "us", "end")
+        elif isinstance(value, msgspec.Struct):
+            names = value.__struct_fields__
+        elif is_dataclass(value):
+            names = (own.name for own in fields(value))
+        yield from ((getattr(value, own), own) for own in names)
+
+
 def passed(value: Any, name: str = "") -> Iterator[str]:
     """What should not have passed the border."""
-    if isinstance(value, str):
-        if not value.isascii() and value != value.encode("utf-8", "replace").decode():
-            yield f"{name}: {value!r}"
-    elif isinstance(value, bool) or value is None or callable(value):
-        return
-    elif isinstance(value, int | float):
-        if not is_within(name, value):
-            yield f"{name}: {value!r}"
-    elif isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            yield f"{name}: {value!r}"
-    elif isinstance(value, Events):
-        for column in ("ts", "us", "end"):
-            yield from passed(getattr(value, column), column)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from passed(key)
-            yield from passed(item, str(key))
-    elif isinstance(value, msgspec.Struct):
-        for field in value.__struct_fields__:
-            yield from passed(getattr(value, field), field)
-    elif is_dataclass(value):
-        for own in fields(value):
-            yield from passed(getattr(value, own.name), own.name)
-    if isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from passed(item, name)
+    if is_absurd(value, name):
+        yield f"{name}: {value!r}"
+    for member, its_name in members(value, name):
+        yield from passed(member, its_name)
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -199,51 +199,53 @@ def test_a_large_log_reads_back(shared_runs: SharedRuns, mixnet: Path) -> None:
     assert_kept(shared_runs.db, shared_runs.of(mixnet), log)
 
 
-def changed(log: bytes, how: str) -> bytes:
+def without_final_newline(log: bytes) -> bytes:
+    """A log that ends with a payload."""
     records = segments(log)
-    heads = [record.split(b"\n")[0] + b"\n" for record in records]
     last_payload = max(n for n, record in enumerate(records) if b"\n\t" in record)
-    code = next(n for n, head in enumerate(heads) if b'{"inductor_output_code"' in head)
-    content = payload(records[code])
-    if how == "CRLF":
-        return log.replace(b"\n", b"\r\n")
-    if how == "no final newline":
-        return b"".join(records[: last_payload + 1]).removesuffix(b"\n")
-    if how == "empty lines in payloads":
-        return log.replace(b"\n\t", b"\n\n\t", 50)
-    if how == "payloads cut off":
-        return b"".join(
-            head + record[len(head) :][:-7] for head, record in zip(heads, records, strict=True)
-        )
-    if how == "invalid UTF-8":
-        return log.replace(b"torch.", b"t\xff\xc3(rch.")
-    if how == "zeros":
-        return log + bytes(100_000) + log
-    if how == "tabs":
-        return log + b"\t" * 200_000
-    if how == "a long line":
-        return log + b"x" * 3_000_000 + b"\n" + log
-    if how == "a long payload line":
-        records[code] = with_payload(records[code], content + b"\n# " + b"y" * 3_000_000)
-    if how == "an empty payload":
-        records[code] = with_payload(records[code], b"")
-    if how == "a payload of line feeds":
-        records[code] = with_payload(records[code], b"\n" * 10_000)
-    if how == "carriage returns in a payload":
-        records[code] = with_payload(records[code], content.replace(b"    ", b"\r   "))
-    if how == "the same payload ten times":
-        records[code] = records[code] * 10
+    return b"".join(records[: last_payload + 1]).removesuffix(b"\n")
+
+
+def with_payloads_cut_off(log: bytes) -> bytes:
+    heads_and_payloads = (record.partition(b"\n") for record in segments(log))
+    return b"".join(head + end + part[:-7] for head, end, part in heads_and_payloads)
+
+
+LOG_CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "CRLF": lambda log: log.replace(b"\n", b"\r\n"),
+    "no final newline": without_final_newline,
+    "empty lines in payloads": lambda log: log.replace(b"\n\t", b"\n\n\t", 50),
+    "payloads cut off": with_payloads_cut_off,
+    "invalid UTF-8": lambda log: log.replace(b"torch.", b"t\xff\xc3(rch."),
+    "zeros": lambda log: log + bytes(100_000) + log,
+    "tabs": lambda log: log + b"\t" * 200_000,
+    "a long line": lambda log: log + b"x" * 3_000_000 + b"\n" + log,
+}
+PAYLOAD_CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "a long payload line": lambda content: content + b"\n# " + b"y" * 3_000_000,
+    "an empty payload": lambda content: b"",
+    "a payload of line feeds": lambda content: b"\n" * 10_000,
+    "carriage returns in a payload": lambda content: content.replace(b"    ", b"\r   "),
+}
+TEN_TIMES = "the same payload ten times"
+
+
+def changed(log: bytes, how: str) -> bytes:
+    if how in LOG_CHANGES:
+        return LOG_CHANGES[how](log)
+    records = segments(log)
+    code = next(
+        n for n, record in enumerate(records)
+        if b'{"inductor_output_code"' in record.partition(b"\n")[0]
+    )  # fmt: skip
+    if how == TEN_TIMES:
+        records[code] *= 10
+    else:
+        records[code] = with_payload(records[code], PAYLOAD_CHANGES[how](payload(records[code])))
     return b"".join(records)
 
 
-HOW = [
-    "CRLF", "no final newline", "empty lines in payloads", "payloads cut off", "invalid UTF-8",
-    "zeros", "tabs", "a long line", "a long payload line", "an empty payload",
-    "a payload of line feeds", "carriage returns in a payload", "the same payload ten times",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", [*LOG_CHANGES, *PAYLOAD_CHANGES, TEN_TIMES])
 def test_a_hostile_log_reads_back(fixtures: Path, db: Database, tmp_path: Path, how: str) -> None:
     raw = log_of(fixtures).read_bytes()
     hostile = tmp_path / "hostile.log"
