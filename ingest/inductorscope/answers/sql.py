@@ -108,7 +108,9 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
             numeric = [at for at in range(len(columns)) if _is_numeric(row[at] for row in shown)]
             seconds = time.monotonic() - begun
             more = len(rows) > MOST_ROWS
-            return SqlPage(sql, None, columns, shown, numeric, more, seconds, unwritten)
+            return SqlPage(
+                sql, None, columns, shown, numeric, more=more, seconds=seconds, unwritten=unwritten
+            )
         except _Refused as refused:
             error = str(refused)
         except duckdb.OutOfMemoryException:

@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loading = msgspec.json.decode(options.loading, type=Loading)
     try:
         report = Reporter(options.report)
-        state = Capture(spec, loading, out, report, options.memory, options.brief).run()
+        state = Capture(spec, loading, out, report, options.memory, brief=options.brief).run()
         keep_compiled(cache, out)
     finally:
         if options.cache is None:

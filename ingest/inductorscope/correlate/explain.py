@@ -113,7 +113,7 @@ class _ScopeReasons:
         sentence = f"Matched by operation and data flow: {self._describe(key)}. "
         sentence += self._made_for(key) + second
         certainty = certainty_of(origins, key) if nodes else Confidence.kernel
-        return Reason(code, sentence, certainty.name, full(op_entity(*key)), nodes, calls)
+        return Reason(code, sentence, certainty.name, full(op_entity(*key)), nodes, calls=calls)
 
     def _made_for(self, key: OpKey) -> str:
         node = self.nodes.get(key[0])

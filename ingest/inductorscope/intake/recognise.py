@@ -202,7 +202,7 @@ def _look_at(path: Path, shown: str, hash_later: bool) -> File:
         count = size = file.readinto(piece) or 0
         role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
         if hash_later and role == TRACE_LOG and status.st_size >= LARGE:
-            return File(shown, role, status.st_size, path, "", status.st_mtime_ns)
+            return File(shown, role, status.st_size, path, digest="", modified=status.st_mtime_ns)
         while count:
             digest.update(piece[:count])
             count = file.readinto(piece) or 0

@@ -75,9 +75,10 @@ class Counting(logging.StreamHandler):  # type: ignore[type-arg]
         for repeats in map(self._kinds.pop, over):
             if repeats.left_out:
                 message = f"{repeats.left_out:,} more like this: {repeats.message}"
-                super().emit(
-                    logging.LogRecord(__name__, logging.WARNING, "", 0, message, None, None)
+                record = logging.LogRecord(
+                    __name__, logging.WARNING, "", 0, message, args=None, exc_info=None
                 )
+                super().emit(record)
 
 
 def _kind_of(record: logging.LogRecord) -> Kind:

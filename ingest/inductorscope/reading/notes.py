@@ -53,7 +53,7 @@ class Notes:
             known.count += count
             return
         shown = None if example is None else example[:LONGEST_EXAMPLE]
-        self._notes[key] = Note(file, reason, count, kind, line, shown)
+        self._notes[key] = Note(file, reason, count=count, kind=kind, line=line, example=shown)
 
     def merge(self, others: Notes) -> None:
         """Adds the notes of another."""

@@ -183,9 +183,9 @@ def _event(found: Sequence[Found], of: int) -> AtlasEvent:
         title = f"{title}: {_kind(first)[1]}"
     return AtlasEvent(
         _text(title, first.kind, shown, sum(place.more for place in places), programs, of, after),
-        before.python, after.python, programs, of, shown, _also(found),
-        sum(place.nbytes for place in places),
-        sum(predicted) if predicted else None, places, first.kind,
+        before.python, after.python, programs, of, found=shown, also=_also(found),
+        nbytes=sum(place.nbytes for place in places),
+        predicted_us=sum(predicted) if predicted else None, places=places, kind=first.kind,
     )  # fmt: skip
 
 
@@ -233,8 +233,8 @@ def _place(found: Sequence[Found]) -> AtlasPlace:
     lines = dict.fromkeys(line for change in changes for line in change.lines)
     return AtlasPlace(
         after.program, after.device, after.mode, sum(change.more for change in changes),
-        sum(change.nbytes for change in changes) if of_kernels else first.nbytes, list(lines),
-        urls.compare(before.run_id or "", after.run_id or ""),
+        sum(change.nbytes for change in changes) if of_kernels else first.nbytes,
+        lines=list(lines), href=urls.compare(before.run_id or "", after.run_id or ""),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class Inductor:
         self._made += 1
         name = self._test if self._made == 1 else f"{self._test} {self._made}"
         folder = self._folder / f"inductor-{self._made}"
-        return Compiled(name, function, args, kwargs, folder, self._lock, self._update)
+        return Compiled(name, function, args, kwargs, folder, lock=self._lock, update=self._update)
 
 
 class Compiled:

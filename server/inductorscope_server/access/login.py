@@ -44,8 +44,8 @@ class LoginPage(msgspec.Struct, frozen=True):
 
 def _page(parts: Parts, then: str, error: str | None = None, logged_in: bool = False) -> LoginPage:
     settings = parts.settings
-    provider = urlsplit(settings.oidc_issuer).hostname
-    return LoginPage(then, error, logged_in, bool(settings.token), settings.accounts, provider)
+    host = urlsplit(settings.oidc_issuer).hostname
+    return LoginPage(then, error, logged_in, bool(settings.token), settings.accounts, provider=host)
 
 
 @html.get("/login")

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Form, Path
 from inductorscope import urls
+from inductorscope.fields import view
 from inductorscope.store.logins import login_id
 from inductorscope.store.people import add_token
 from inductorscope.store.projects import project_for, projects_of
@@ -100,9 +101,8 @@ def load(request: Request, parts: Shared, session: Reading) -> AccountPage:
             for login in logins
         ],
         tokens=[
-            TokenRow(token.id, token.name, list(token.scopes), project, token.created_at,
-                     token.expires_at, token.expires_at is not None and token.expires_at <= now,
-                     token.used_at)
+            view(TokenRow, token, scopes=list(token.scopes), project=project,
+                 expired=token.expires_at is not None and token.expires_at <= now)
             for token, project in tokens
         ],
         scopes=[scope for scope in SCOPES if who.may(scope)],

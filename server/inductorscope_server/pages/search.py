@@ -62,5 +62,5 @@ def load(
 ) -> SearchPage:
     """Lines of sources, graphs, IR and generated code that contain `q`, ignoring case. If none
     does, lines that contain all its words. Words match by their beginning."""
-    narrowed = Narrowed(run, torch, device, project, tag, since, until)
+    narrowed = Narrowed(run, torch, device, project=project, tag=tag, since=since, until=until)
     return search_page(session, q, narrowed, role, file, cursor)

@@ -59,7 +59,7 @@ def load_table(
 ) -> TimesTable:  # fmt: skip
     """Lines and nodes of the code; kernels, rows and events of a profile. The server
     sorts, filters and pages, so long tables load as fast as short ones."""
-    query = RowsAsked(of, profile or None, sort, order, q.strip(), category, first)
+    query = RowsAsked(of, profile or None, sort, order, q=q.strip(), category=category, first=first)
     return times_table(session, run, query)
 
 

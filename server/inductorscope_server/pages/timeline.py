@@ -58,5 +58,5 @@ def load(
     if until:
         first, last = sorted((float(begin), float(until)))
         stretch = first, last
-    asked = WindowAsked(profile, start, end, width, event, q.strip(), stretch)
+    asked = WindowAsked(profile, start, end, width=width, event=event, q=q.strip(), mark=stretch)
     return timeline_page(session, run, asked)

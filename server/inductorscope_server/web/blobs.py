@@ -82,7 +82,7 @@ def content_of(session: Session, artifact: int) -> Content | None:
         return None
     zstd = row.encoding == "zstd"
     bind = session.get_bind()
-    return Content(row.path, row.digest, row.size, row.stored_size, None, bind, zstd)
+    return Content(row.path, row.digest, row.size, row.stored_size, None, bind=bind, is_zstd=zstd)
 
 
 def packed_json(payload: bytes) -> Content:

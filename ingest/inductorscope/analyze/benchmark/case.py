@@ -173,7 +173,7 @@ def _operands(
         elif layout.dtype.startswith(_INTEGERS):
             fill = "integers"
         limit = source.bound or (1 if source.indirect else 100)
-        operands.append(Operand(name, layout, used, fill, limit, written))
+        operands.append(Operand(name, layout, used, fill=fill, bound=limit, written=written))
     return operands, numbers
 
 

@@ -90,7 +90,7 @@ def with_wrapper(
     hints = symbol_values(code, lines, wrapper)
     body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
     read = GraphTextsRead(
-        code, lines, wrapper, layouts, hints, ir or IrText(), launch_numbers(body, hints)
+        code, lines, wrapper, layouts, hints, ir=ir or IrText(), numbers=launch_numbers(body, hints)
     )
     if code.cpp:
         _spell_out(code.calls, body)

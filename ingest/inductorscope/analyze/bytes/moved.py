@@ -110,7 +110,7 @@ def generated_bytes(
 def _accessed(pointer: str, name: str, access: Access, item: int | None, layout: Layout) -> Traffic:
     """Traffic by the source's reads and writes, capped at the operand's size."""
     if item is None:
-        return Traffic(pointer, name, None, None, "unknown", layout)
+        return Traffic(pointer, buffer=name, reads=None, writes=None, how="unknown", layout=layout)
     available = _elements(layout)
     reads, cut_reads = _capped(access.reads, available)
     writes, cut_writes = _capped(access.writes, available)
@@ -120,7 +120,7 @@ def _accessed(pointer: str, name: str, access: Access, item: int | None, layout:
         reads = max(reads, writes)
     exact = access.exact and not cut_reads and not cut_writes
     return Traffic(
-        pointer, name, reads * item, writes * item, "counted" if exact else "bounded", layout
+        pointer, name, reads * item, writes * item, "counted" if exact else "bounded", layout=layout
     )
 
 
@@ -133,12 +133,12 @@ def _by_name(pointer: str, name: str, item: int | None, layout: Layout) -> Traff
     """Traffic if the source cannot be parsed: whole operands, in the direction of their names."""
     elements = _elements(layout)
     if item is None or elements is None:
-        return Traffic(pointer, name, None, None, "unknown", layout)
+        return Traffic(pointer, buffer=name, reads=None, writes=None, how="unknown", layout=layout)
     both = pointer.startswith("in_out")
     writes = both or pointer.startswith("out")
     reads = both or not writes
     size = elements * item
-    return Traffic(pointer, name, size if reads else 0, size if writes else 0, "whole", layout)
+    return Traffic(pointer, name, size * reads, size * writes, how="whole", layout=layout)
 
 
 def library_bytes(
@@ -175,9 +175,9 @@ def _outputs(call: CodeCall) -> set[str]:
 def _operand(pointer: str, name: str, layout: Layout, written: bool) -> Traffic:
     item, elements = ITEM_BYTES.get(layout.dtype), _elements(layout)
     if item is None or elements is None:
-        return Traffic(pointer, name, None, None, "unknown", layout)
+        return Traffic(pointer, buffer=name, reads=None, writes=None, how="unknown", layout=layout)
     size = item * elements
-    return Traffic(pointer, name, 0 if written else size, size if written else 0, "whole", layout)
+    return Traffic(pointer, name, size * (not written), size * written, "whole", layout=layout)
 
 
 def operand_layout(

@@ -98,7 +98,7 @@ class StoryGatherer:
     def copy(self, path: str, rank: int | None, of: str) -> None:
         """Adds a log with the same content as another, byte for byte."""
         number = next(log.number for log in self.logs if log.facts.path == of)
-        facts = LogFacts(path, rank, None, 0, None, None, None, same_as=number)
+        facts = LogFacts(path, rank, None, 0, None, start_us=None, end_us=None, same_as=number)
         self.copies.append(facts)
 
     def finish(self) -> tuple[Story, list[Chunk]]:

@@ -72,8 +72,8 @@ def guards_of(text: str) -> Guards:
 
 def _row(node: GuardNode) -> GuardRow:
     if node.kind == "manager":
-        source = node.source or node.text
-        return GuardRow(node.depth, "", _subject(source), "", "", node.type, None, None, node.line)
+        subject = _subject(node.source or node.text)
+        return view(GuardRow, node, kind="", subject=subject, text="", meaning="")
     return view(GuardRow, node, subject="", meaning=MEANING.get(node.kind, ""))
 
 

@@ -79,7 +79,7 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         compile_.end_us = max(span.start_us + span.duration_us for span in spans)
     story.phases = [
         PhaseRow(name, work_of(name, waiting), total.count, total.total_us, total.self_us,
-                 total.longest_us, total.longest)
+                 longest_us=total.longest_us, longest_compile=total.longest)
         for name, total in sorted(sums.items(), key=lambda item: -item[1].self_us)
     ]  # fmt: skip
     return [*chunks, _timeline(owned.values())]

@@ -85,8 +85,9 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
         history = by_function.get(key)
         if history is None:
             history = by_function[key] = History(
-                name, at, compile_.file, compile_.first_line, frame, compile_.log, compile_.rank
-            )
+                name, at, compile_.file, compile_.first_line, frame, log=compile_.log,
+                rank=compile_.rank,
+            )  # fmt: skip
         reason = reasons.get(compile_.number)
         history.steps.append(
             NeededCompile(
@@ -147,13 +148,13 @@ def _change(
     return changes.setdefault(
         (failed.subject or failed.text, kind),
         Change(
-            words,
-            kind,
-            [],
-            False,
-            remedy_for(failed, history.file or ""),
-            in_words(failed.text),
-            failed.subject,
+            subject=words,
+            kind=kind,
+            values=[],
+            became_dynamic=False,
+            advice=remedy_for(failed, history.file or ""),
+            text=in_words(failed.text),
+            source=failed.subject,
         ),
     )
 

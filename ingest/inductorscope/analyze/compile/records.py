@@ -109,7 +109,8 @@ def _broken(log: LogState, record: LogRecord, number: int, reasons: list[str]) -
     for reason in reasons:
         log.story.compiles[number].breaks += 1
         if log.run.room(log.story.breaks, "graph breaks"):
-            log.story.breaks.append(GraphBreak(number, log.number, record.line, None, None, reason))
+            broken = GraphBreak(number, log.number, record.line, None, at=None, title=reason)
+            log.story.breaks.append(broken)
 
 
 def _failed(
@@ -125,9 +126,9 @@ def _failed(
             failure.message = message or failure.message
             return
     if log.run.room(log.story.failures, "failures"):
-        log.story.failures.append(
-            Failure(number, log.number, record.line, kind, message, False, file, at)
-        )
+        failure = Failure(number, log.number, record.line, kind, message, restarted=False)
+        failure.file, failure.at = file, at
+        log.story.failures.append(failure)
 
 
 def _error(log: LogState, record: LogRecord, number: int) -> None:
@@ -140,8 +141,8 @@ def _error(log: LogState, record: LogRecord, number: int) -> None:
     if log.run.room(log.story.failures, "failures"):
         log.story.failures.append(
             Failure(
-                number, log.number, record.line, kind[:300] or "error", message[:LONGEST], False,
-                trace="\n".join(lines[-TRACE_LINES:])[:LONGEST * 3],
+                number, log.number, record.line, kind[:300] or "error", message[:LONGEST],
+                restarted=False, trace="\n".join(lines[-TRACE_LINES:])[:LONGEST * 3],
             )
         )  # fmt: skip
 
@@ -240,13 +241,13 @@ def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
     text = facts.expr or facts.op or facts.symbol or ""
     if facts.sources and BY_NAME[record.kind].guard == "specialisation":
         text = ", ".join(source_as_written(source) for source in facts.sources[:10])
+    sources = {name: source_as_written(source) for name, source in facts.symbol_sources.items()}
     log.story.symbol_guards.append(
         SymbolGuard(
-            number, log.number, record.line, BY_NAME[record.kind].guard, text[:LONGEST],
-            facts.value if facts.value is not None else facts.result,
-            None if facts.reason is None else facts.reason[:LONGEST],
-            _user_frame(log, facts), facts.locals,
-            {name: source_as_written(source) for name, source in facts.symbol_sources.items()},
+            number, log.number, record.line, BY_NAME[record.kind].guard, text=text[:LONGEST],
+            value=facts.value if facts.value is not None else facts.result,
+            reason=None if facts.reason is None else facts.reason[:LONGEST],
+            frame=_user_frame(log, facts), locals=facts.locals, sources=sources,
         )
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ def _of_function(compiles: list[Compile], breaks: dict[int, list[GraphBreak]]) -
             continue  # no piece, or one whose break is known
         ends[start] = line
         if not breaks[first.number]:
-            lost = GraphBreak(first.number, first.log, after.line, None, None, "")
+            lost = GraphBreak(first.number, first.log, after.line, file=None, at=None, title="")
             first.breaks += 1
             breaks[first.number].append(lost)
             added.append(lost)

@@ -45,7 +45,7 @@ class LogState:
         self.run = run
         self.story = run.story
         self.number = number
-        self.facts = LogFacts(path, rank, None, 0, None, None, None)
+        self.facts = LogFacts(path, rank, None, records=0, seconds=None, start_us=None, end_us=None)
         self.strings: Mapping[int, str] = {}
         self.phases = PhaseEvents(self._owner, is_used)
         self.expressions: dict[int, int] = {}

@@ -77,14 +77,14 @@ def report_in_capture(facts_text: bytes | None) -> TorchReport:
         )
     times, vectors = facts.compile_times, facts.vectors
     return TorchReport(
-        facts.explained,
-        [] if times is None else _timed(times.seconds),
-        "" if times is None else times.text,
-        None if vectors is None else vectors.instructions,
-        []
+        explained=facts.explained,
+        times=[] if times is None else _timed(times.seconds),
+        times_text="" if times is None else times.text,
+        instructions=None if vectors is None else vectors.instructions,
+        nests=[]
         if vectors is None
         else sorted(map(_nest, vectors.nests), key=lambda sentence: sentence.vectorised),
-        missing,
+        missing=missing,
     )
 
 
@@ -110,4 +110,4 @@ def _nest(nest: LoopFacts) -> LoopNest:
     )
     if not nest.vectors:
         how = nest.reason or "torch gives no reason"
-    return LoopNest(nest.graph, nest.kernel, nest.nodes, sizes, bool(nest.vectors), how)
+    return LoopNest(nest.graph, nest.kernel, nest.nodes, sizes, bool(nest.vectors), how=how)

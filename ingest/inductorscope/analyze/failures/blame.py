@@ -9,6 +9,7 @@ from inductorscope.analyze.compile.model import GraphBreak
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import users_frame
 from inductorscope.analyze.failures.text import Explained
+from inductorscope.fields import view
 from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.tracebacks import read_traceback
 from inductorscope.formats.log.graph_breaks import read_graph_break
@@ -127,9 +128,7 @@ def _unsupported(failure: Explained, *, fails: bool) -> bool:
     failure.title = f"Dynamo cannot trace this line: {said.title[:1].lower()}{said.title[1:]}"
     first = said.explanation.partition("\n")[0]
     failure.sentences = [first] if first else []
-    broken = GraphBreak(
-        -1, -1, 0, None, None, said.title, said.explanation, said.hints, said.context
-    )
+    broken = view(GraphBreak, said, compile=-1, log=-1, line=0, file=None, at=None)
     advice = advice_for_break(broken, code)
     frames = (at for error in failure.chain for fold in error.folds for at in fold.frames)
     if any("/export/" in at.file for at in frames):

@@ -172,15 +172,16 @@ def _placed(
     margin = min((len(text) - len(text.lstrip(" ")) for text in texts if text.strip()), default=0)
     rows = [_suspect(known, suspect) for suspect in suspects(error, place, known.expected)]
     return PlacedError(
-        error.severity, error.message,
-        [note.message.strip() for note in error.notes if note.message.strip()],
-        known.slug, place.kernel.name, known.handles.get(place.kernel.name, 1), place.line,
-        start - margin, end - margin, place.how, place.sure and not others, others,
-        [
+        severity=error.severity, message=error.message,
+        notes=[note.message.strip() for note in error.notes if note.message.strip()],
+        graph=known.slug, kernel=place.kernel.name,
+        handle=known.handles.get(place.kernel.name, 1), line=place.line, start=start - margin,
+        end=end - margin, how=place.how, sure=place.sure and not others, others=others,
+        lines=[
             ShownLine(number, text[margin : margin + 1000], number == place.line)
             for number, text in enumerate(texts, first)
         ],
-        known.chain(place.line, place.text.strip()), rows,
+        chain=known.chain(place.line, place.text.strip()), suspects=rows,
     )  # fmt: skip
 
 
@@ -232,7 +233,8 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
                 continue  # the log repeats the graph in the debug folder
             seen.add((node.name, text))
             chain = [*chain_to(node), ChainStep("", "Inductor's IR", read.title, None)]
-            nodes.append((fits, LoweredNode(known.slug, node.name, text, node.line, True, chain)))
+            lowered = LoweredNode(known.slug, node.name, text, node.line, sure=True, chain=chain)
+            nodes.append((fits, lowered))
     best = max((fits for fits, _ in nodes), default=0)
     likely = [node for fits, node in nodes if fits == best]
     if len(likely) > 1:

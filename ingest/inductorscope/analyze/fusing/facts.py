@@ -105,7 +105,7 @@ def _nest(kernel: str, nest: _Nest) -> LoopNest:
     how = ", ".join(
         f"{step} at a time along the loop of {sizes[name]}" for name, step in nest.vectors.items()
     )
-    return LoopNest("", kernel, [], list(sizes.values()), bool(nest.vectors), how or _why_not(nest))
+    return LoopNest("", kernel, [], list(sizes.values()), bool(how), how=how or _why_not(nest))
 
 
 def _why_not(nest: _Nest) -> str:

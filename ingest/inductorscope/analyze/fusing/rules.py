@@ -126,14 +126,14 @@ class _Rules:
             )
             for work, saved, node in zip((one, other), pair.saved, nodes, strict=True)
         )
-        nothing = Blocker(
+        unsaid = Blocker(
             "unknown",
             "Neither the code nor the IR has a reason."
             if None not in nodes
             else "The texts do not show which loops of the two share this memory.",
         )
         return UnfusedPair(
-            first, second, pair.buffers, pair.passes, sum(pair.saved), blockers or [nothing]
+            first, second, pair.buffers, pair.passes, sum(pair.saved), blockers=blockers or [unsaid]
         )
 
     def _nodes(self, pair: Pair) -> tuple[IrTextNode | None, IrTextNode | None]:

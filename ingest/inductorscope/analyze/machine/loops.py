@@ -92,11 +92,11 @@ def _figures(code: Assembly, loop: Loop) -> LoopFigures:
     # Moves and conversions of a single number have 128 bits, too.
     scalar = vectors[SCALAR] > vectors[128] and max(vectors) <= 128
     return LoopFigures(
-        loop.depth,
-        len(loop.lines),
-        dict(sorted(vectors.items(), reverse=True)),
-        stack,
-        gathers,
-        dict(calls.most_common()),
-        scalar,
+        depth=loop.depth,
+        instructions=len(loop.lines),
+        vectors=dict(sorted(vectors.items(), reverse=True)),
+        stack=stack,
+        gathers=gathers,
+        calls=dict(calls.most_common()),
+        scalar=scalar,
     )

@@ -114,7 +114,7 @@ def _judged(a: Sequence[float], b: Sequence[float], p: float, alarms: float) -> 
     elif len(a) >= LOOKS[0] and low >= -MARGIN and high <= MARGIN:
         answer = "the same"
     more = _more(a, b, math.log1p(shift), alarms) if answer == "cannot tell" else None
-    return Judged(answer, shift, low, high, p, *middles, len(a), more)
+    return Judged(answer, shift, low, high, p, *middles, processes=len(a), more=more)
 
 
 def _difference(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:

@@ -33,7 +33,7 @@ def plan_of(
 ) -> MemoryPlan:
     layouts = layouts_of(wrapper, code, lines, ir, fx)
     hints = symbol_values(code, lines, wrapper)
-    walk = Walk(wrapper, code, lines, layouts, hints, constants_of(lines))
+    walk = Walk(wrapper, code, lines, layouts=layouts, hints=hints, constants=constants_of(lines))
     plan = walk.walk()
     _choose_device(plan)
     # Outputs stay allocated, and inputs, except those that only autograd keeps for the backward.

@@ -270,7 +270,8 @@ class Walk:
         self, storage: Storage, line: int, call: CodeCall, pointer: str, name: str,
         reads: bool, writes: bool,
     ) -> None:  # fmt: skip
-        storage.touches.append(Touch(line, call.kernel, call.handle, pointer, reads, writes, name))
+        touch = Touch(line, call.kernel, call.handle, pointer, reads, writes=writes, name=name)
+        storage.touches.append(touch)
 
     def _size(self, layout: Layout, *, gaps: bool = True) -> tuple[int | None, Known, str]:
         nbytes, reason = layout.nbytes(gaps=gaps)

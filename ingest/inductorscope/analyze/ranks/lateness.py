@@ -171,8 +171,9 @@ def _late(
     others = [moment for rank, moment in at.items() if rank != last]
     call = calls[last]
     return LateCall(
-        number, call.name, call.group, call.elements, len(calls), last, at[last] - median(others),
-        sum(at[last] - moment for moment in others), call.compile_id, bases[last] + call.start_us,
+        number, call.name, call.group, call.elements, len(calls), last=last,
+        late_us=at[last] - median(others), waited_us=sum(at[last] - moment for moment in others),
+        compile_id=call.compile_id, arrived_us=bases[last] + call.start_us,
     )  # fmt: skip
 
 

@@ -70,8 +70,8 @@ def peaks_of(measured: Mapping[str, Any] | None, device_name: str | None) -> Pea
     if table is None:
         return None
     return Peaks(
-        device_name or table.name, table.memory, table.matmul, table.vector, None, "estimated",
-        f"the data sheet of {table.name}",
+        device_name or table.name, table.memory, table.matmul, table.vector, None,
+        provenance="estimated", source=f"the data sheet of {table.name}",
     )  # fmt: skip
 
 
@@ -91,8 +91,8 @@ def _measured(measured: Mapping[str, Any] | None, device_name: str | None) -> Pe
     if cache is not None and cache <= memory:  # mostly the time to start the copy
         cache = None
     return Peaks(
-        device_name or "", memory, matmul, vector, cache,
-        "measured", "a copy and matrix products on the machine, when it was captured",
+        device_name or "", memory, matmul, vector, cache, provenance="measured",
+        source="a copy and matrix products on the machine, when it was captured",
     )  # fmt: skip
 
 

@@ -192,5 +192,7 @@ def _times_of(
         p10, median, p90 = np.percentile(samples, (10, 50, 90)).tolist()
         each_place = [_sum(own.samples[place]) / steps for place in sorted(own.samples)]
         instances = each_place if len(each_place) == made[call] > 1 else None
-        times[call] = CallTime(us / steps, MEASURED, len(samples), median, p10, p90, instances)
+        times[call] = CallTime(
+            us / steps, MEASURED, len(samples), median, p10, p90_us=p90, instances=instances
+        )
     return times

@@ -75,8 +75,8 @@ def _work(events: TraceEvents) -> _Work:
         moment[known] = source.ts[at[known]]
     device = columns.device
     return _Work(
-        launched.region[own], device.ts[own], device.us[own], launched.call[own],
-        launched.replayed[own], lane, moment,
+        region=launched.region[own], ts=device.ts[own], us=device.us[own],
+        call=launched.call[own], replayed=launched.replayed[own], lane=lane, moment=moment,
     )  # fmt: skip
 
 

@@ -124,13 +124,13 @@ def _self_times(
         inside = int(region[first[which]])
         result.append(
             SelfTime(
-                called,
-                cpu_category(called, compiled=bool(compiled[first[which]])),
-                None if inside == NOWHERE else inside,
-                int(calls[which]),
-                float(self_us[which]),
-                float(total[which]),
-                int(threads[which]),
+                name=called,
+                category=cpu_category(called, compiled=bool(compiled[first[which]])),
+                region=None if inside == NOWHERE else inside,
+                calls=int(calls[which]),
+                self_us=float(self_us[which]),
+                total_us=float(total[which]),
+                threads=int(threads[which]),
             )
         )
     return result, rank[group]

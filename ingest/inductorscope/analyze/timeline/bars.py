@@ -39,7 +39,8 @@ def single(
     row: Numbers, ts: Floats, us: Floats, name: Numbers, category: Numbers, event: Numbers
 ) -> Bars:
     """Bars of one event each."""
-    return Bars(row, ts, us, us, np.ones(len(ts), np.int32), name, category, event)
+    ones = np.ones(len(ts), np.int32)
+    return Bars(row, ts, us, us, ones, name=name, category=category, event=event)
 
 
 def joined(pieces: Sequence[Bars]) -> Bars:
@@ -71,14 +72,14 @@ def merged(bars: Bars, resolution: float) -> Bars:
     name[name != np.maximum.reduceat(bars.name, first)] = NOWHERE
     ts = bars.ts[first]
     return Bars(
-        bars.row[first],
-        ts,
-        np.maximum.reduceat(bars.ts + bars.us, first) - ts,
-        np.add.reduceat(bars.busy, first),
-        np.add.reduceat(bars.count, first),
-        name,
-        _main_category(bars, begins, first),
-        bars.event[first],
+        row=bars.row[first],
+        ts=ts,
+        us=np.maximum.reduceat(bars.ts + bars.us, first) - ts,
+        busy=np.add.reduceat(bars.busy, first),
+        count=np.add.reduceat(bars.count, first),
+        name=name,
+        category=_main_category(bars, begins, first),
+        event=bars.event[first],
     )
 
 

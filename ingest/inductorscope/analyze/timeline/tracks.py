@@ -129,8 +129,8 @@ def _kinds(
         nonlocal base
         none = np.full(len(events_), NOWHERE, np.int32)
         kind = _Kind(
-            events_.name, events_.lane, events_.ts, events_.us, category,
-            none if kernel is None else kernel, base,
+            events_.name, events_.lane, events_.ts, events_.us, category=category,
+            kernel=none if kernel is None else kernel, base=base,
         )  # fmt: skip
         base += len(events_)
         return kind

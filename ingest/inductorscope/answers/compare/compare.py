@@ -103,9 +103,9 @@ def _compare(session: Session, before: Run, after: Run) -> Difference:
 
 
 def _compared(run: Run) -> ComparedRun:
-    return ComparedRun(
-        run.id, run.name, run.torch_version, run.device_name or run.device_kind, run.compiled_ms,
-        run.kernel_count, run.graph_count,
+    return view(
+        ComparedRun, run, device=run.device_name or run.device_kind, kernels=run.kernel_count,
+        graphs=run.graph_count,
     )  # fmt: skip
 
 

@@ -175,7 +175,7 @@ def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
     edges = [0, *change_points(times), len(times)]
     ends = [bisect_right(edges, ids.index(end.id)) for end in (before, after)]
     a, b = (times[edges[end - 1] : edges[end]] for end in ends)
-    return Levels(len(times), len(a), len(b), median(a), median(b), ends[0] == ends[1])
+    return Levels(len(times), len(a), len(b), median(a), b_ms=median(b), same=ends[0] == ends[1])
 
 
 def _named(figure: str) -> tuple[str, Unit]:

@@ -81,7 +81,7 @@ def late_collectives(
         )
     more = len(found.calls) - len(rows)
     found.calls = []
-    return LateCollectives(len(by_rank), found, rows, more, cut, further)
+    return LateCollectives(len(by_rank), found, rows=rows, more=more, cut=cut, further=further)
 
 
 def _calls(rank: int, found: CollectiveCalls, most: int) -> RankCalls:

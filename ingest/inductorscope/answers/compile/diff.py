@@ -56,7 +56,7 @@ def diff_page(
             run_id,
         )
     difference, why = compared(session, a, b, without_noise=without_noise)
-    return DiffPage(RunName(run.id, run.name), before, after, difference, why, without_noise)
+    return DiffPage(RunName(run.id, run.name), before, after, difference, why, plain=without_noise)
 
 
 def compared(
@@ -102,6 +102,7 @@ def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:
     if entry is not None:
         what = name_of(entry.kind, entry.name)
     return DiffSide(
-        artifact, what, None if entry is None else entry.compile_id,
-        None if entry is None else entry.rank, stored.path, stored.line_count, stored.size,
+        artifact=artifact, what=what, compile_id=None if entry is None else entry.compile_id,
+        rank=None if entry is None else entry.rank, path=stored.path, lines=stored.line_count,
+        size=stored.size,
     )  # fmt: skip

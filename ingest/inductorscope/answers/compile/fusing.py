@@ -234,7 +234,7 @@ def _row(
 
 def _node(name: str, node: LoggedNode | None) -> ScheduledNode:
     if node is None:
-        return ScheduledNode(name, "", [], None, None, None)
+        return ScheduledNode(name=name, kind="", origins=[], file=None, line=None, code=None)
     return view(ScheduledNode, node, name=name)
 
 

@@ -99,7 +99,7 @@ class RunStory(msgspec.Struct):
         source = self.sources.get(file)
         ours = not any(part in file for part in TORCH) and not file.startswith("<")
         return FrameRow(
-            file, line, resumed(function)[0], code, None if source is None else source[0], ours
+            file, line, resumed(function)[0], code, None if source is None else source[0], ours=ours
         )
 
     def frames(self, numbers: Iterable[int]) -> list[FrameRow]:

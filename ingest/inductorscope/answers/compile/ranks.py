@@ -197,9 +197,9 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
         what = name_of(row.kind, row.name)
         if not (what in AREAS or what.endswith("_graph")):
             continue
-        nth = counts[row.compile_id, what]
+        key = row.compile_id, 0, what, counts[row.compile_id, what]
         counts[row.compile_id, what] += 1
-        items.append(Item(row.compile_id, 0, what, nth, row.digest, row.artifact_id, row.line))
+        items.append(Item(*key, row.digest, artifact=row.artifact_id, line=row.line))
     for compile_ in story.compiles:
         if compile_.log == log and compile_.id is not None:
             file = (compile_.file or "").rpartition("/")[2]
@@ -277,16 +277,16 @@ def _rank(story: Story, number: int, log: LogFacts, differences: list[Difference
     read = _read_of(number, log)
     mine = [compile_ for compile_ in story.compiles if compile_.log == read]
     return RankRow(
-        log.rank,
-        log.path,
-        None if log.same_as is None else story.logs[log.same_as].rank,
-        story.logs[read].seconds,
-        sum(compile_.codes or (compile_.outcome == "compiled") for compile_ in mine),
-        len(mine),
-        sum(compile_.breaks for compile_ in mine),
-        sum(compile_.recompile for compile_ in mine),
-        sum(compile_.hits for compile_ in mine),
-        sum(compile_.outcome == "failed" for compile_ in mine),
-        dict(Counter(difference.area for difference in differences)),
-        differences[0].text if differences else "",
+        rank=log.rank,
+        log=log.path,
+        same_as=None if log.same_as is None else story.logs[log.same_as].rank,
+        seconds=story.logs[read].seconds,
+        graphs=sum(compile_.codes or (compile_.outcome == "compiled") for compile_ in mine),
+        compiles=len(mine),
+        breaks=sum(compile_.breaks for compile_ in mine),
+        recompiles=sum(compile_.recompile for compile_ in mine),
+        hits=sum(compile_.hits for compile_ in mine),
+        failed=sum(compile_.outcome == "failed" for compile_ in mine),
+        areas=dict(Counter(difference.area for difference in differences)),
+        differs_at=differences[0].text if differences else "",
     )

@@ -215,16 +215,16 @@ def step_row(
     both = [step.compile.seconds, step.compile.backward_seconds]
     known = [value for value in both if value is not None]
     return StepRow(
-        ref,
-        step.compile.outcome,
-        sum(known) if known else None,
-        step.failures[:1],
-        max(0, len(step.failures) - 1),
-        [
+        compile=ref,
+        outcome=step.compile.outcome,
+        seconds=sum(known) if known else None,
+        failures=step.failures[:1],
+        more=max(0, len(step.failures) - 1),
+        became=[
             f"{guard.subject}{f' ({guard.old} → {guard.new})' if guard.old and guard.new else ''}"
             for guard in step.became
         ],
-        records.get(step.record) if step.record else None,
+        record=records.get(step.record) if step.record else None,
     )
 
 

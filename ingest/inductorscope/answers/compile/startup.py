@@ -346,7 +346,7 @@ def _why(lookup: _Lookup, others: list[_Lookup]) -> _Why:
     first, *more = found
     return _Why(
         first.name, f"{first.what[0].upper()}{first.what[1:]} differs.", first.advice, first.here,
-        first.there, tuple(difference.name for difference in more[:MOST_OTHERS]),
+        first.there, others=tuple(difference.name for difference in more[:MOST_OTHERS]),
     )  # fmt: skip
 
 

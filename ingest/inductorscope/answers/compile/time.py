@@ -183,8 +183,9 @@ def compare_phases(session: Session, run_story: RunStory, a: str, b: str) -> Bes
     names = dict.fromkeys([*first, *second]) if left is not None and right is not None else {}
     rows = [
         BesideRow(
-            name, work_of(name, waiting), WORK_BY_ID[work_of(name, waiting)].title,
-            first.get(name), second.get(name), _self(second.get(name)) - _self(first.get(name)),
+            name=name, kind=work_of(name, waiting), spoken=WORK_BY_ID[work_of(name, waiting)].title,
+            a=first.get(name), b=second.get(name),
+            more_us=_self(second.get(name)) - _self(first.get(name)),
         )
         for name in names
     ]  # fmt: skip

@@ -221,5 +221,5 @@ class _Nodes:
         node = next((member for member in near if member.stack_line), None)
         return SideRow(
             call.kernel, call.handle, name, None if node is None else node.stack_file,
-            None if node is None else node.stack_line, "",
+            None if node is None else node.stack_line, code="",
         )  # fmt: skip

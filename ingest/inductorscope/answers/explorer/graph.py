@@ -276,9 +276,9 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
             stage.language,
             [_file(stage, graph, artifact) for artifact in by_role[stage.role]]
             + [
-                StageFile(file.id, file.path, None, 1, None, False, "", kernel)
+                StageFile(row.id, row.path, None, 1, None, derived=False, digest="", kernel=kernel)
                 for kernel, (first, *_) in compiled.items()
-                if (file := first.files.get(stage.id)) is not None
+                if (row := first.files.get(stage.id)) is not None
             ],
         )
         for stage in STAGES
@@ -323,9 +323,11 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
         .where(KernelCall.graph_id == graph.id)
         .order_by(KernelCall.line, KernelCall.id)
     )
-    for kernel, handle, line, link, number, time_us, known, instances in session.execute(sites):
+    for kernel, handle, line, link, number, time_us, known, places in session.execute(sites):
         nodes = texts[number][1]
-        site = CallSite(handle, line, link, nodes, time_us, known == MEASURED, instances or [])
+        site = CallSite(
+            handle, line, link, nodes, time_us, measured=known == MEASURED, instances=places or []
+        )
         calls[kernel].append(site)
     rows = session.execute(
         select(
@@ -346,18 +348,18 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
     whole = sum(times) if times else None
     return [
         ExplorerKernel(
-            name,
-            short.operations,
-            short.number,
-            kind,
-            category,
-            first,
-            last,
-            time,
-            share(time, whole),
-            source,
-            calls[number],
-            call_count,
+            name=name,
+            operations=short.operations,
+            number=short.number,
+            kind=kind,
+            category=category,
+            first=first,
+            last=last,
+            time_us=time,
+            share=share(time, whole),
+            time_source=source,
+            calls=calls[number],
+            call_count=call_count,
         )
         for number, name, kind, category, first, last, time, source, call_count in rows
         for short in [short_name(name)]

@@ -234,8 +234,8 @@ class _Part(msgspec.Struct):
         for target, nodes in by_target.items():
             yield LineNodes(
                 self.graph.slug, target, len(nodes), [node.name for node in nodes[:MOST_NODES]],
-                _ranges(sorted(node.line for node in nodes)),
-                Confidence(min(names[f"fx:{node.name}"] for node in nodes)).name,
+                lines=_ranges(sorted(node.line for node in nodes)),
+                certainty=Confidence(min(names[f"fx:{node.name}"] for node in nodes)).name,
             )  # fmt: skip
 
 

@@ -70,4 +70,4 @@ def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason 
     if not nodes:
         return None
     sentence = "Recorded while Inductor generated this code; nothing is inferred."
-    return Reason("recorded", sentence, Confidence.exact.name, "", list(nodes), list(calls))
+    return Reason("recorded", sentence, Confidence.exact.name, "", list(nodes), calls=list(calls))

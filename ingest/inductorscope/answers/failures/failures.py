@@ -168,15 +168,15 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
             _numbered(run_story, failure, len(shown) + 1, run_story.ref(guard.compile), None)
         )
     return FailuresPage(
-        run_story.name,
-        shown,
-        len(failures) + len(over) - len(shown),
-        run_story.run.dropped_count,
-        run_story.run.report.count("repaired"),
-        refusal(run_story),
-        {kind: panel(session, run_id, kind) for kind in KINDS},
-        [line for line in diagnoses_of(session, run_id) if line.kind in KINDS],
-        notes,
+        run=run_story.name,
+        failures=shown,
+        more=len(failures) + len(over) - len(shown),
+        dropped=run_story.run.dropped_count,
+        repaired=run_story.run.report.count("repaired"),
+        refusal=refusal(run_story),
+        panels={kind: panel(session, run_id, kind) for kind in KINDS},
+        diagnoses=[line for line in diagnoses_of(session, run_id) if line.kind in KINDS],
+        notes=notes,
     )
 
 
@@ -201,15 +201,15 @@ def panel(session: Session, run_id: str, kind: str) -> Panel:
     state = job.state if job is not None else line.state if line is not None else ""
     message = job.message if job is not None and newest else line.message if line else None
     return Panel(
-        kind,
-        str(line.summary.get("verdict") or "") if line is not None else "",
-        line.complete if line is not None else False,
-        state,
-        message or "",
-        line.created_at if line is not None else job.created_at if job is not None else None,
-        job.id if job is not None else line.job_id if line is not None else "",
-        active,
-        job.step if job is not None else "",
+        kind=kind,
+        verdict=str(line.summary.get("verdict") or "") if line is not None else "",
+        complete=line.complete if line is not None else False,
+        state=state,
+        message=message or "",
+        at=line.created_at if line is not None else job.created_at if job is not None else None,
+        job=job.id if job is not None else line.job_id if line is not None else "",
+        active=active,
+        step=job.step if job is not None else "",
     )
 
 
@@ -225,7 +225,7 @@ def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
     for row in failure_rows(run_story, failed[: 4 * MOST_FAILURES]):
         at = (row.file, row.line or 0, row.function) if row.file else None
         trace = _record(session, row.record) or row.trace
-        failure = _Failure(row.message, trace, row.kind, row.compile, row.record, at)
+        failure = _Failure(row.message, trace, row.kind, row.compile, record=row.record, at=at)
         failure.compiles = [row.compile.number] if row.compile else []
         same = next((other for other in failures if _same(other, failure)), None)
         if same is None:

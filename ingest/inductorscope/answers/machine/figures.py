@@ -29,7 +29,7 @@ from inductorscope.answers.machine.text import (
 from inductorscope.answers.missing import NotAnalysed
 from inductorscope.disassembling.limited import NotDisassembled
 from inductorscope.disassembling.tools import throughput
-from inductorscope.fields import Bytes, Count, Hidden, Prose
+from inductorscope.fields import Bytes, Count, Hidden, Prose, view
 from inductorscope.formats.machine.assembly import Assembly, Loop
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.mca import NARROW, WIDE
@@ -170,10 +170,10 @@ def _assembly(
     return KernelAssembly(
         *located.instructions(),
         *code.charged(located, known[0].source),
-        loops,
-        _estimate(located, found[0][0]) if found else "",
-        by_line,
-        reading.note,
+        loops=loops,
+        estimate=_estimate(located, found[0][0]) if found else "",
+        lines=by_line,
+        missing=reading.note,
     )
 
 
@@ -218,14 +218,14 @@ def _machine(
     return KernelMachine(
         rows,
         *located.instructions(),
-        mix,
-        mix.get(TENSOR, 0),
-        sum(reading.spills),
-        widths_of(operations),
-        most,
-        lines,
-        stage,
-        profile,
+        mix=mix,
+        tensor=mix.get(TENSOR, 0),
+        spills=sum(reading.spills),
+        widths=widths_of(operations),
+        live=most,
+        lines=lines,
+        stage=stage,
+        profile=profile,
     )
 
 
@@ -256,12 +256,12 @@ def _by_line(
     found = []
     for line, own in instructions.items():
         figures = LineFigures(
-            line,
-            code.text[line - code.first].strip(),
-            sorted(code.nodes_of(line)),
-            len(own),
-            max(reading.live[at] for at in own) if reading.live else 0,
-            sum(reading.spills[at] for at in own) if reading.spills else 0,
+            line=line,
+            text=code.text[line - code.first].strip(),
+            nodes=sorted(code.nodes_of(line)),
+            instructions=len(own),
+            live=max(reading.live[at] for at in own) if reading.live else 0,
+            spills=sum(reading.spills[at] for at in own) if reading.spills else 0,
         )
         if sampled is not None:
             stalls = sum((Counter(sampled.reasons[at]) for at in own), Counter())
@@ -287,12 +287,12 @@ def configuration_figures(session: Session, configuration: Configuration) -> Con
     values = Counter(
         {name: value for name, value in configuration.options.items() if isinstance(value, int)}
     )
-    return ConfigurationFigures(
-        configuration.key,
-        configuration.ran,
-        configuration.options,
-        facts.registers,
-        facts.local,
-        values["shared"],
-        occupancy_of(configuration.arch, values["num_warps"], facts.registers, values["shared"]),
+    warps, shared = values["num_warps"], values["shared"]
+    return view(
+        ConfigurationFigures,
+        configuration,
+        registers=facts.registers,
+        local=facts.local,
+        shared=shared,
+        occupancy=occupancy_of(configuration.arch, warps, facts.registers, shared),
     )

@@ -99,16 +99,16 @@ def _profile(
         problem += f"{lines.others.total():,} samples are at addresses of no instruction here."
     nanoseconds, percent = figures.get(DURATION), figures.get(OCCUPANCY)
     return KernelProfile(
-        path,
-        launches,
-        None if nanoseconds is None else nanoseconds / 1000,
-        int(figures[READ]) if READ in figures else None,
-        int(figures[WRITTEN]) if WRITTEN in figures else None,
-        None if percent is None else percent / 100,
-        samples,
-        [
+        report=path,
+        launches=launches,
+        duration_us=None if nanoseconds is None else nanoseconds / 1000,
+        read_bytes=int(figures[READ]) if READ in figures else None,
+        written_bytes=int(figures[WRITTEN]) if WRITTEN in figures else None,
+        occupancy=None if percent is None else percent / 100,
+        samples=samples,
+        stalls=[
             Stall(reason.replace("_", " "), REASONS.get(reason, ""), count, count / samples)
             for reason, count in lines.stalls.items()
         ],
-        problem.strip(),
+        missing=problem.strip(),
     )

@@ -224,26 +224,20 @@ def machine_text(session: Session, run: str, slug: str, kernel: str, stage: str)
     places = [_place(frames, known[0].source, code) for frames in located.places]
     _, sampled = profile_of(session, run, reading)
     reasons = sampled.reasons if sampled is not None else []
-    counts = located.instructions()
+    instructions, placed = located.instructions()
+    with_nodes, whole = code.charged(located, known[0].source)
     note = reading.note
     if len(known) > 1 and not known[0].ran and sampled is None:
         note = f"{len(known)} configurations were compiled; which of them ran is unknown. {note}"
     return MachineText(
-        kernel,
-        stage,
-        known[0].key,
-        "\n".join(located.lines),
-        located.at,
-        places,
-        code.serves,
-        *counts,
-        *code.charged(located, known[0].source),
-        reading.live,
-        [number for number, spilled in enumerate(reading.spills) if spilled],
-        [sum(reason.values()) for reason in reasons],
-        {number: _in_words(reason) for number, reason in enumerate(reasons) if reason},
-        note.strip(),
-    )
+        kernel=kernel, stage=stage, configuration=known[0].key, text="\n".join(located.lines),
+        at=located.at, places=places, serves=code.serves, instructions=instructions,
+        placed=placed, with_nodes=with_nodes, whole=whole, live=reading.live,
+        spills=[number for number, spilled in enumerate(reading.spills) if spilled],
+        samples=[sum(reason.values()) for reason in reasons],
+        stalls={number: _in_words(reason) for number, reason in enumerate(reasons) if reason},
+        note=note.strip(),
+    )  # fmt: skip
 
 
 def profile_of(

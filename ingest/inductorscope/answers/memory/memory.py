@@ -223,10 +223,8 @@ def _measured(session: Session, run: str, graph: Graph, plan: MemoryPlan) -> Mea
     for storage in plan.storages:
         born[storage.born].append(storage.name)
     rows = [
-        HeldRow(
-            slugs.get(held.graph, ""), held.file, held.line,
-            born[held.line] if held.graph == graph.name else [], held.bytes, held.blocks,
-        )
+        view(HeldRow, held, graph=slugs.get(held.graph, ""), nbytes=held.bytes,
+             buffers=born[held.line] if held.graph == graph.name else [])
         for held in peak.held
     ]  # fmt: skip
     here = sum(row.nbytes for row in rows if row.graph == graph.slug)

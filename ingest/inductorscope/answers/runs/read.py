@@ -124,7 +124,7 @@ def _so_far(session: Session, run: str) -> list[FileRead]:
         .limit(SO_FAR)
     )
     return [
-        FileRead(item.path, item.role, item.size, slug, item.id, None)
+        FileRead(item.path, item.role, size=item.size, graph=slug, artifact=item.id, became=None)
         for item, slug in session.execute(query)
     ]
 

@@ -128,13 +128,13 @@ def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
     places: dict[tuple[str, str | None], TextPlace] = {}
     for row in rows:
         place = TextPlace(
-            RunName(row.run, row.name),
-            row.state == "reading",
-            row.artifact,
-            row.path,
-            row.role,
-            row.slug,
-            urls.file(row.run, row.artifact),
+            run=RunName(row.run, row.name),
+            reading=row.state == "reading",
+            artifact=row.artifact,
+            path=row.path,
+            role=row.role,
+            graph=row.slug,
+            url=urls.file(row.run, row.artifact),
         )
         places.setdefault((row.run, row.slug), place)
     in_graphs = {run for run, slug in places if slug is not None}

@@ -256,8 +256,10 @@ def busy_of(session: Session, runs: Sequence[str]) -> dict[str, Busy]:
             parts = msgspec.json.decode(row.parts or "[]", type=list[TimelinePart])
             timeline = Timeline(row.span_us, row.busy_us, parts) if row.span_us else None
             facts.breakdown = TraceFigures(bool(row.on_device), 0.0, timeline, [])
-        table = ProfileTable(0, row.label, None, row.steps, None, facts, None, None, row.rank)
-        tables[row.run_id].append(table)
+        tables[row.run_id].append(
+            ProfileTable(0, row.label, None, row.steps, None, facts=facts, over_wall=None,
+                         wall_us=None, rank=row.rank)
+        )  # fmt: skip
     busy: dict[str, Busy] = {}
     for run, some in tables.items():
         judged = _judged(some)

@@ -108,9 +108,7 @@ def _phase(kind: str, first: int, last: int, times: list[float]) -> Phase:
 
 def _compile(rank: int | None, event: CompileEvent, step_ms: float | None) -> CompileAtStep:
     ms = 1000 * event.seconds
-    return CompileAtStep(
-        rank, event.step, event.compile_id, event.what, ms, ms / step_ms if step_ms else None
-    )
+    return view(CompileAtStep, event, rank=rank, ms=ms, in_steps=ms / step_ms if step_ms else None)
 
 
 def _process(steps: ScriptSteps) -> ProcessShown:

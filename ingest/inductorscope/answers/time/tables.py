@@ -160,8 +160,9 @@ def times_table(session: Session, run_id: str, asked: RowsAsked) -> TimesTable:
     if asked.sort not in sorts:
         asked = replace(asked, sort=sorts[0], order="")
     table = TimesTable(
-        run, asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
-    )
+        run, asked, profile, profiles, 0, page=PAGE, sorts=sorts, categories=[],
+        whole_us=kernel_time(session, run_id),
+    )  # fmt: skip
     find = {LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows, EVENTS: _events}
     find[asked.of](session, run_id, table)
     return table
@@ -271,9 +272,9 @@ def _rows(session: Session, _: str, table: TimesTable) -> None:
     query = select(ProfilerRow).where(ProfilerRow.profile_id == table.profile.id)
     table.rows = [
         ProfilerLine(
-            row.name, row.category, row.calls / by, _divided(row.self_cpu_us, by),
-            _divided(row.cpu_us, by), _divided(row.self_device_us, by),
-            _divided(row.device_us, by),
+            name=row.name, category=row.category, calls=row.calls / by,
+            self_cpu_us=_divided(row.self_cpu_us, by), cpu_us=_divided(row.cpu_us, by),
+            self_device_us=_divided(row.self_device_us, by), device_us=_divided(row.device_us, by),
         )
         for (row,) in _paged(
             session, table, query, ProfilerRow.name, ProfilerRow.category, ProfilerRow.id
@@ -319,4 +320,4 @@ def _events(session: Session, _: str, table: TimesTable) -> None:
     for place, ts, us, kernel, lane in picked:
         name, category = kernels.get(kernel, ("", ""))
         process, thread = lanes[lane] if lane < len(lanes) else ("", "")
-        table.events.append(EventRow(place, ts, us, name, category, process, thread))
+        table.events.append(EventRow(place, ts, us, name, category, process=process, thread=thread))

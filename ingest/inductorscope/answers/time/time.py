@@ -54,6 +54,7 @@ MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
 """Most files, lines, and kernels per line in the map; the rest is summed up."""
 NOTHING = 1e-9
 """A remainder below this share of the total is due to rounding."""
+NO_LINE = "no line is known"
 
 
 class MapPart(msgspec.Struct, frozen=True):
@@ -162,7 +163,7 @@ def _map(session: Session, run: str) -> list[MapPart]:
         number: (name, category, urls.kernel(run, slug, name, handle))
         for number, name, category, slug, handle in session.execute(query)
     }
-    all_lines, all_kernels = urls.time_table(run, of="lines"), urls.kernels(run)
+    table, all_kernels = urls.time_table(run, of="lines"), urls.kernels(run)
     files = {path or "": us for path, us in source_times(session, run).items()}
     parts: list[MapPart] = []
     known: dict[str, float] = defaultdict(float)
@@ -172,17 +173,17 @@ def _map(session: Session, run: str) -> list[MapPart]:
     shown = sorted(files.items(), key=lambda file: (file[0] not in known, -file[1]))
     few = dict(shown[:MOST_FILES])
     parts += [
-        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None, all_lines)
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None, href=table)
         for path, us in few.items()
         if us - known[path] > us * NOTHING
     ]
     tops = [
-        MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None, None)
+        MapPart(f"file {path}", "", PurePosixPath(path).name or NO_LINE, us, None, href=None)
         for path, us in few.items()
     ]
     left = sum(us for _, us in shown[MOST_FILES:])
     if left:
-        tops.append(MapPart("files rest", "", "other files", left, None, all_lines))
+        tops.append(MapPart("files rest", "", "other files", left, category=None, href=table))
     return [*tops, *parts]
 
 
@@ -190,16 +191,16 @@ def _tiles(
     line: LineCostRow, place: int, names: dict[int, tuple[str, str, str]], all_kernels: str
 ) -> list[MapPart]:
     own = f"line {place}"
-    label = f"line {line.line}" if line.line is not None else "no line is known"
-    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None, None)]
+    label = f"line {line.line}" if line.line is not None else NO_LINE
+    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None, href=None)]
     known = 0.0
     for kernel, us in line.parts[:MOST_KERNELS]:
         name, category, href = names.get(int(kernel), ("a kernel", TRITON_OTHER, all_kernels))
-        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category, href))
+        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category=category, href=href))
         known += us
     left = line.shared_us - known
     if left > line.shared_us * NOTHING:
-        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None, all_kernels))
+        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None, href=all_kernels))
     return tiles
 
 

@@ -126,9 +126,9 @@ def window(session: Session, laid: Laid, start: float, end: float, width: int) -
     name[bars.name < 0] = -1
     several = np.flatnonzero(bars.count > 1)
     columns = BarColumns(
-        bars.row.tolist(), _rounded(bars.ts), _rounded(bars.us), name.tolist(),
-        bars.category.tolist(), bars.event.tolist(),
-        list(
+        row=bars.row.tolist(), start_us=_rounded(bars.ts), us=_rounded(bars.us),
+        name=name.tolist(), category=bars.category.tolist(), event=bars.event.tolist(),
+        merged=list(
             zip(several.tolist(), bars.count[several].tolist(), _rounded(bars.busy[several]),
                 strict=True)
         ),

@@ -88,10 +88,9 @@ class Running:
 
     @property
     def variables(self) -> dict[str, str]:
-        order = Order(
-            self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
-        )
-        own = self.launch.variables(variables_for(self.loading.trusted))
+        trusted = self.loading.trusted
+        order = Order(self.spec, str(self.out), self.label, trusted, os.getpid(), first=self.first)
+        own = self.launch.variables(variables_for(trusted))
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
         own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
         if self.label == COMPILED:

@@ -139,7 +139,7 @@ def cells_to_do(matrix: Matrix, pythons: Sequence[Python]) -> tuple[list[Cell], 
                 for python in pythons:
                     parts = [matrix.name, program, python.label, python.torch, device, mode]
                     key = sha256(json.dumps([parts, own], sort_keys=True).encode()).hexdigest()
-                    cells.append(Cell(key[:32], program, python, device, mode, own))
+                    cells.append(Cell(key[:32], program, python, device, mode=mode, options=own))
     return cells, refused
 
 

@@ -122,12 +122,12 @@ class Walk:
         if value is None:
             return
         buffer = node.buffers[0]
-        members = self.comments.members.get(node.name)
+        fused = self.comments.members.get(node.name)
         unifier = Unifier(
-            Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members)
+            Body(self.graph, region, memory.held.get, memory.extern, memory.layouts, members=fused)
         )
         whole = whole_of(memory, buffer)
-        stored = Stored(node, buffer, region, unifier, value, whole, members)
+        stored = Stored(node, buffer, region, unifier, value=value, whole=whole, members=fused)
         readings = self._readings(stored, hints)
         best = min(readings, key=lambda reading: reading.rank, default=None)
         if best is None or best.cost > self.worst:

@@ -41,13 +41,13 @@ class ParsedTexts(msgspec.Struct):
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
     parsed = ParsedTexts(
-        parse_fx(texts.post_grad or ""),
-        None if texts.readable is None else parse_fx(texts.readable),
-        None if texts.ir_pre is None else parse_ir(texts.ir_pre),
-        None if texts.ir_post is None else parse_ir(texts.ir_post),
-        None if texts.code is None else parse_output_code(texts.code),
-        Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
-        None if texts.dynamo is None else parse_fx(texts.dynamo),
-        None if texts.pre_grad is None else parse_fx(texts.pre_grad),
+        post_grad=parse_fx(texts.post_grad or ""),
+        readable=None if texts.readable is None else parse_fx(texts.readable),
+        ir_pre=None if texts.ir_pre is None else parse_ir(texts.ir_pre),
+        ir_post=None if texts.ir_post is None else parse_ir(texts.ir_post),
+        code=None if texts.code is None else parse_output_code(texts.code),
+        provenance=Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
+        dynamo=None if texts.dynamo is None else parse_fx(texts.dynamo),
+        pre_grad=None if texts.pre_grad is None else parse_fx(texts.pre_grad),
     )
     return parsed

@@ -92,10 +92,11 @@ class FxGraph:
         if copied is not None:
             op, arguments, inputs = "clone", [copied], [copied]
         value = FxValue(
-            node.name, op, order, node.line, arguments, inputs, node.users,
-            DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
-            node.kind == "placeholder" or (node.kind == "get_attr" and not _is_short(node.shape)),
-            node.name, asks_for_strides(op, node.target),
+            node.name, op, order, node.line, arguments, inputs=inputs, users=node.users,
+            dtype=DTYPES.get(node.dtype, node.dtype), numel=numel(node.shape), shape=node.shape,
+            placeholder=node.kind == "placeholder"
+            or (node.kind == "get_attr" and not _is_short(node.shape)),
+            owner=node.name, strided=asks_for_strides(op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
         value.number = not value.placeholder and (value.constant or node.op.startswith("sym_"))

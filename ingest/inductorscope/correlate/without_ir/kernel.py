@@ -194,7 +194,7 @@ class _Raiser:
             return
         name = statement.uses[-1]
         index, _ = index_of(statement)
-        raised = RaisedOp(name, "load", [], list(statement.lines), statement.pointer, index)
+        raised = RaisedOp(name, "load", [], list(statement.lines), statement.pointer, index=index)
         raised.picks = [pick for pick in _temporaries(index) if pick != name]
         self.result.ops[name] = raised
 
@@ -266,9 +266,9 @@ class _Raiser:
             atomic = "atomic" in statement.text
             index, value = stored_parts(statement)
             picks = _temporaries(index)
-            self.result.stores.append(
-                RaisedStore(statement.pointer, value, list(statement.lines), index, picks, atomic)
-            )
+            lines = list(statement.lines)
+            store = RaisedStore(statement.pointer, value, lines, index, picks, atomic=atomic)
+            self.result.stores.append(store)
 
     def _accumulate(self, statement: Statement) -> None:
         name = statement.accumulators[0]

@@ -140,7 +140,7 @@ class RaisedBodies:
                 break
 
     def _piece(self, name: str, whole: str) -> None:
-        joined = IrTextNode(f"{whole}.cat", "NopKernelSchedulerNode", "ConcatKernel", [], 0, 0)
+        joined = IrTextNode(f"{whole}.cat", "NopKernelSchedulerNode", "ConcatKernel", [], 0)
         self.memory.nodes.setdefault(joined.name, joined).reads.append(name)
         self.joined[name] = joined.name
 
@@ -161,9 +161,7 @@ class RaisedBodies:
         if not outputs and inputs:
             buffers[0].mutations = [reads[0]]
         self.count += 1
-        node = IrTextNode(
-            f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0, 0
-        )
+        node = IrTextNode(f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0)
         node.buffers, node.reads, node.extern = buffers, reads, call.kernel
         yield node, Hints(self._named(call), None)
         for name, buffer in zip(outputs, buffers, strict=False):
@@ -260,7 +258,7 @@ class RaisedBodies:
             body = builder.body(store, name)
             if body is None:
                 continue
-            node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0, 0)
+            node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0)
             node.buffers = [self._written(site, store, memory, name)]
             node.body, node.reads = body, builder.reads
             self.memory.nodes[node.name] = node

@@ -60,6 +60,6 @@ def parse_printed(line: str) -> PrintedNode | None:
     kind = _KINDS[written]
     op = short_name(target) if kind == "call" else written
     return PrintedNode(
-        name, kind, op, target, [_USED.sub(r"\1", argument) for argument in arguments],
-        annotation or "", inputs,
+        name=name, kind=kind, op=op, target=target, annotation=annotation or "", inputs=inputs,
+        arguments=[_USED.sub(r"\1", argument) for argument in arguments],
     )  # fmt: skip

@@ -121,7 +121,7 @@ class _Reader:
     def _head(self, head: re.Match[str], number: int) -> None:
         name, kind, detail = head.groups()
         members = _members(name) or [name]
-        self.node = IrTextNode(name, kind, detail, members, number + 1, number + 1)
+        self.node = IrTextNode(name, kind, detail, members, number + 1, last_line=number + 1)
         self.node.parent = self.member_of
         self.member_of = None
         if _BUFFER_NAME.match(name) and not kind.startswith(_SEVERAL):

@@ -54,7 +54,7 @@ class IrTextNode(msgspec.Struct):
     members: list[str]
     """Names of a fused node's innermost members in order; of other nodes, just its name."""
     first_line: int
-    last_line: int
+    last_line: int = 0
     parent: str | None = None
     buffers: list[IrBuffer] = msgspec.field(default_factory=list)
     reads: list[str] = msgspec.field(default_factory=list)

@@ -97,7 +97,7 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
     subject, kind, old, new = _change(text)
     if cell is not None and kind == "value" and "__closure__" in subject:
         subject = cell[1]
-    return GuardFailure(compile_id, text, subject, kind, old, new, code, place)
+    return GuardFailure(compile_id, text, subject, kind, old=old, new=new, code=code, place=place)
 
 
 def _change(text: str) -> tuple[str, str, str | None, str | None]:

@@ -152,7 +152,7 @@ class PhaseEvents(msgspec.Struct, eq=False):
             compile_id = parent.compile_id  # other threads do not name their compile
         name = self._names.setdefault(event.name, event.name[:LONGEST])
         depth = 0 if parent is None else parent.depth + 1
-        stack.append(_Open(name, event.ts, parent, depth, compile_id, attempt))
+        stack.append(_Open(name, event.ts, parent, depth, compile_id=compile_id, attempt=attempt))
 
     def _end(self, event: _Event, pid: int, line: int) -> None:
         stack = self._open.get(pid, [])

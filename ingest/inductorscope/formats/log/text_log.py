@@ -168,8 +168,9 @@ class TextLog(Log):
         prefix = (b"", b"", line.time.encode(), place.encode("utf-8", "replace"), at.encode())
         attempt = line.attempt if line.attempt is not None else 0 if line.compile_id else None
         record = LogRecord(
-            next(iter(metadata)), message.number, line.pid, line.rank, line.compile_id, attempt,
-            None, lines=message.last - message.number + 1, prefix=prefix, _metadata=metadata,
+            kind=next(iter(metadata)), line=message.number, pid=line.pid, rank=line.rank,
+            compile_id=line.compile_id, attempt=attempt, digest=None,
+            lines=message.last - message.number + 1, prefix=prefix, _metadata=metadata,
         )  # fmt: skip
         if payload is not None:
             record.payload = payload.encode("utf-8", "replace")

@@ -70,8 +70,9 @@ def read_line(line: str) -> LogLine | None:
     time, compile_id, attempt, logger, _level = old.groups()
     last = logger.rpartition(".")[2]
     return LogLine(
-        _rank(line[: old.end()]), 0, logger, time, compile_id, int(attempt) if attempt else None,
-        last.removeprefix("__") if last.startswith("__") else "", line[old.end() :], True,
+        _rank(line[: old.end()]), 0, logger, time, compile_id,
+        attempt=int(attempt) if attempt else None, text=line[old.end() :], old=True,
+        topic=last.removeprefix("__") if last.startswith("__") else "",
     )  # fmt: skip
 
 

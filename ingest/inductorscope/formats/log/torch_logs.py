@@ -158,7 +158,7 @@ class TorchLogs:
             known.count += 1
         elif self._room(self.fusions):
             self.fusions[compile_id, first, second, reason] = Fusion(
-                compile_id, first, second, fused, reason[:2000], 1, self.lines
+                compile_id, first, second, fused, reason=reason[:2000], count=1, line=self.lines
             )
 
     def _node(self, compile_id: str | None, match: re.Match[str], message: str) -> None:
@@ -182,7 +182,7 @@ class TorchLogs:
             known.count += 1
         elif text and self._room(self.hints):
             self.hints[compile_id, text] = Hint(
-                compile_id, topic, text[:2000], module, 1, self.lines
+                compile_id, topic=topic, text=text[:2000], module=module, count=1, line=self.lines
             )
 
     def _room(self, kept: Sized) -> bool:

@@ -225,9 +225,9 @@ def _device_names(around: bytes) -> list[str]:
 
 
 def _trace_of(columns: TraceColumns) -> ChromeTrace:
-    ops = columns.ops
+    names, ops = columns.names, columns.ops
     tokens, token_of = _tokens(columns)
-    times = RegionTimes(columns.names, ops.name, ops.lane, ops.ts, ops.us, tokens, token_of)
+    times = RegionTimes(names, ops.name, ops.lane, ops.ts, ops.us, token=tokens, token_of=token_of)
     regions, region_of_op, region_of_span = find_regions(
         columns.graph_calls, columns.compiled, times
     )
@@ -309,23 +309,23 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
         op, region = op_name[place], launched.region[event]
         kernels.append(
             KernelTime(
-                columns.names[name[place]],
-                DEVICE_KINDS[kind[place]],
-                launch.file,
-                launch.hash,
-                None if op == NOWHERE else columns.names[op],
-                None if region == NOWHERE else int(region),
-                launched.joins[launched.join[event]],
-                int(calls[place]),
-                float(total[place]),
-                float(least[place]),
-                float(most[place]),
-                known,
-                bool(launched.replayed[event]),
-                bool(launched.compiled[event]),
-                launch.gigabytes,
-                launch.flop,
-                usual.get(place),
+                name=columns.names[name[place]],
+                kind=DEVICE_KINDS[kind[place]],
+                kernel_file=launch.file,
+                kernel_hash=launch.hash,
+                op=None if op == NOWHERE else columns.names[op],
+                region=None if region == NOWHERE else int(region),
+                join=launched.joins[launched.join[event]],
+                calls=int(calls[place]),
+                total_us=float(total[place]),
+                min_us=float(least[place]),
+                max_us=float(most[place]),
+                triton=known,
+                replayed=bool(launched.replayed[event]),
+                compiled=bool(launched.compiled[event]),
+                gigabytes=launch.gigabytes,
+                flop=launch.flop,
+                shape=usual.get(place),
             )
         )
     return kernels, rank[group]

@@ -81,7 +81,7 @@ def find_launches(
     replays = np.array([_GRAPH_LAUNCH in name for name in [*columns.names, ""]])
     replayed: Truths = replays[values_at(calls.name, call)] & known
     compiled = _compiled(columns, op, call, region, replayed)
-    return Launched(op, launch, region, join, call, replayed, compiled)
+    return Launched(op, launch, region, join=join, call=call, replayed=replayed, compiled=compiled)
 
 
 def _compiled(

@@ -52,7 +52,7 @@ def perform_job(settings: Settings, attempt: Attempt) -> int:
     with factory() as session:
         spec = dict(session.get_one(Job, attempt.job_id).spec)
     report = Report(factory, attempt)
-    task = Task(settings, engine, factory, attempt, spec, report)
+    task = Task(settings, engine, sessions=factory, attempt=attempt, spec=spec, report=report)
     try:
         _work(task)
     except (OvertakenError, TakenOverError):

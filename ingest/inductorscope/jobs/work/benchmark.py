@@ -114,7 +114,7 @@ def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftO
     except (CaptureFailed, NotAnalysed) as error:
         missing = str(error)
     before, after = [*sides, None, None][:2]
-    return LeftOut(line, text, instead, configuration, before, after, missing)
+    return LeftOut(line, text, instead, configuration, before=before, after=after, missing=missing)
 
 
 def _end(

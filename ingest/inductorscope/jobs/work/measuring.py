@@ -177,7 +177,7 @@ def _around(
     for name in dict.fromkeys(name for side in sides for own in side for name in own):
         a, b = ([own.get(name, 0.0) for own in side] for side in sides)
         if any(a) or any(b):
-            yield name, (Cause(name, [], [], "", 0.0, 0.0, None, NOTHING), (a, b))
+            yield name, (Cause(name, [], [], "", 0.0, b_ms=0.0, judged=None, share=NOTHING), (a, b))
 
 
 def _outside(once: Once, known_ms: float) -> dict[str, float]:

@@ -197,14 +197,14 @@ class _Reading:
             line_record=self.task.record,
         )
         parsed = ParsedTexts(
-            self.fx.get(POST_GRAD, FxText()),
-            self.fx.get(READABLE),
-            self.ir.get(IR_PRE),
-            self.ir.get(IR_POST),
-            self.code,
-            provenance,
-            self.fx.get(DYNAMO),
-            self.fx.get(PRE_GRAD),
+            post_grad=self.fx.get(POST_GRAD, FxText()),
+            readable=self.fx.get(READABLE),
+            ir_pre=self.ir.get(IR_PRE),
+            ir_post=self.ir.get(IR_POST),
+            code=self.code,
+            provenance=provenance,
+            dynamo=self.fx.get(DYNAMO),
+            pre_grad=self.fx.get(PRE_GRAD),
         )
         links = self.notes.attempt(
             self.task.slug,

@@ -1,5 +1,6 @@
 """Stores all graphs of an upload and their texts before any of them is parsed."""
 
+from inductorscope.fields import view
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD, READABLE
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead, direction_of
@@ -51,7 +52,7 @@ def _put_together(graph: GraphRead) -> list[ArtifactDraft]:
 def _logged(graph: GraphRead) -> list[ArtifactDraft]:
     """Returns the payloads of logs, whose content is stored with their log."""
     return [
-        ArtifactDraft(role, text.path, text.digest, text.size, None, text.lines, graph=graph.draft)
+        view(ArtifactDraft, text, role=role, content=None, line_count=text.lines, graph=graph.draft)
         for role, text in graph.source.texts.items()
         if text.file is None and not text.put_together
     ]

@@ -162,8 +162,8 @@ def _task(reading: Sessions, alike: _Alike) -> Task:
         for text in alike.texts:
             # Texts that are too long now were too long then.
             if text.size <= LARGEST_TEXT:
-                packed = packed_text(session, text.digest)
-                task.texts[text.role] = Given(text.path, text.digest, None, text.size, None, packed)
+                own = packed_text(session, text.digest)
+                task.texts[text.role] = Given(text.path, text.digest, None, text.size, packed=own)
     return task
 
 

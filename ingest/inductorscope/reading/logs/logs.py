@@ -217,15 +217,15 @@ class _OneLog:
         beyond = {reason: unread[reason] for reason in (ABSURD, UNENCODABLE) if reason in unread}
         self._reading.notes.left_out(self._file.path, beyond)
         return LogRead(
-            self._file,
-            summary,
-            taking.log.strings,
-            taking.log.number,
-            taking.position,
-            taking.rows,
-            taking.files,
-            self.stored,
-            taking.graphs.finish(),
+            file=self._file,
+            summary=summary,
+            strings=taking.log.strings,
+            lines=taking.log.number,
+            size=taking.position,
+            rows=taking.rows,
+            files=taking.files,
+            stored=self.stored,
+            graphs=taking.graphs.finish(),
         )
 
     def _take_all(self) -> None:

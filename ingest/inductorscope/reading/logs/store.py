@@ -81,4 +81,4 @@ class LogStore:
         index = self._frames.finish()
         check_size(index.stored, self._target)
         digest = digest if self._hashed and digest else self._digest.hexdigest()
-        return Content(digest, index.size, index.stored, "parts", self._target, index)
+        return Content(digest, index.size, index.stored, "parts", stored=self._target, index=index)

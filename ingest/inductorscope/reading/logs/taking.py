@@ -212,7 +212,7 @@ class LogTaking:
         size, lines, looks_like_json = self._sizes[digest]
         role = role_of(name_of(record.kind, record.name))
         ending = ".py" if role in PYTHON else ".json" if looks_like_json else ".txt"
-        artifact = ArtifactDraft(role, self._path(record, ending), digest, size, None, lines)
+        artifact = ArtifactDraft(role, self._path(record, ending), digest, size, line_count=lines)
         if packing is not None:
             self._gathered.packing.append((artifact, packing))
         return artifact

@@ -31,10 +31,10 @@ def read_torch_log(
 
 def _spoken(path: str, log: TorchLogs) -> Spoken:
     return Spoken(
-        path,
-        log.lines,
-        list(log.nodes.values()),
-        list(log.fusions.values()),
-        list(log.hints.values()),
-        log.tables.tables,
+        path=path,
+        lines=log.lines,
+        nodes=list(log.nodes.values()),
+        fusions=list(log.fusions.values()),
+        hints=list(log.hints.values()),
+        tables=log.tables.tables,
     )

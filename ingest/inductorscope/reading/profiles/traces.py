@@ -101,9 +101,10 @@ def _kernels(trace: ChromeTrace, found: Breakdown) -> list[TraceKernelDraft]:
     if found.on_device:
         return [
             TraceKernelDraft(
-                position, kernel.name[:LONGEST_NAME], category,
-                kernel.op and kernel.op[:LONGEST_NAME], kernel.region,
-                kernel.join, kernel.calls, kernel.total_us, kernel.min_us, kernel.max_us,
+                position=position, name=kernel.name[:LONGEST_NAME], category=category,
+                op=kernel.op and kernel.op[:LONGEST_NAME], region=kernel.region, joined=kernel.join,
+                calls=kernel.calls, total_us=kernel.total_us, min_us=kernel.min_us,
+                max_us=kernel.max_us,
             )
             for position, (kernel, category) in enumerate(
                 zip(trace.kernels, found.kernel_category, strict=True)

@@ -66,7 +66,7 @@ def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
     target = io.BytesIO()
     index = frames_of(plain, level_of(size), target)
     if index.stored < size:
-        return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
+        return Content(digest, size, index.stored, "zstd", stored=target.getvalue(), index=index)
     return Content(digest, size, size, "identity", plain)
 
 
@@ -87,7 +87,7 @@ def content_of_file(path: Path, folder: Path | None = None) -> Content:
     index = writer.finish()
     check_size(min(index.stored, index.size), target)
     if index.stored < index.size:
-        return Content(digest.hexdigest(), index.size, index.stored, "zstd", target, index)
+        return Content(digest.hexdigest(), index.size, index.stored, "zstd", target, index=index)
     target.close()
     return Content(digest.hexdigest(), index.size, index.size, "identity", path)
 

@@ -111,7 +111,7 @@ def stored_text(session: Session, digest: str) -> StoredText | None:
     if row is None:
         return None
     index = None if row.frames is None else unpack_index(row.frames)
-    return StoredText(session, digest, row.size, row.stored_size, row.encoding, index)
+    return StoredText(session, digest, row.size, row.stored_size, row.encoding, index=index)
 
 
 def packed_text(session: Session, digest: str) -> Packed | None:

@@ -44,8 +44,9 @@ def artifact_of(
     graph: GraphDraft | None = None,
 ) -> ArtifactDraft:
     return ArtifactDraft(
-        role, path, content.digest, content.size, content, line_count, derived, graph
-    )
+        role, path, content.digest, content.size, content,
+        line_count=line_count, derived=derived, graph=graph,
+    )  # fmt: skip
 
 
 class IrNodeDraft(msgspec.Struct):

@@ -53,7 +53,7 @@ def synchronising(events: TraceEvents, gaps: Gaps, start: float) -> Wait | None:
     longest, times = int(us.argmax()), len(reads)
     return Wait(
         "blocking", names[called], times, float(us.sum()), float(us[longest]),
-        float(gaps.begin[longest]) - start, most.most_common(1)[0][0],
+        at_us=float(gaps.begin[longest]) - start, inside=most.most_common(1)[0][0],
     )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def find_gaps(events: TraceEvents, begin: Floats, end: Floats) -> Gaps:
             returned[known] = source.end[at[known]]
     if not ended.all():  # the last one, until the end of the trace
         lane[~ended], called[~ended] = lane[ended][-1] if ended.any() else NOWHERE, end[~ended]
-    return Gaps(begin, end, work, lane, called, returned)
+    return Gaps(begin=begin, end=end, work=work, lane=lane, called=called, returned=returned)
 
 
 def idle_states(events: TraceEvents, gaps: Gaps, once: Mapping[str, Truths]) -> dict[str, float]:

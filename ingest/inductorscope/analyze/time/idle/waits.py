@@ -116,7 +116,7 @@ def loading_waits(events: TraceEvents, lane: int) -> list[Wait]:
                 us, longest = kind.us[which], which[kind.us[which].argmax()]
                 at = float(kind.ts[longest]) - first_moment(events)
                 waits.append(
-                    Wait("loading data", name, len(us), float(us.sum()), float(us.max()), at)
+                    Wait("loading data", name, len(us), float(us.sum()), float(us.max()), at_us=at)
                 )
     return waits
 
@@ -282,7 +282,7 @@ class _Names:
 
 
 def _wait(kind: WaitKind, name: str, inside: str = "") -> Wait:
-    return Wait(kind, name[:LONGEST_NAME], 1, 0.0, 0.0, 0.0, inside[:LONGEST_NAME])
+    return Wait(kind, name[:LONGEST_NAME], 1, 0.0, 0.0, at_us=0.0, inside=inside[:LONGEST_NAME])
 
 
 def _first_of_name(device: Events) -> Truths:

@@ -270,8 +270,8 @@ def gather(session: Session, run: Run, graphs: list[GraphRow]) -> Evidence:
         not failure.restarted for failure in (story.story.failures if story.story else ())
     )
     return Evidence(
-        session, run, story, shown, script_shown(run), step_us, step, graphs, kernels,
-        costs=line_costs(session, run.id) if kernels else [],
+        session, run, story, shown, script_shown(run), step_us=step_us, step=step, graphs=graphs,
+        kernels=kernels, costs=line_costs(session, run.id) if kernels else [],
         roofline=(
             roofline_page(session, run.id, most_text=0)
             if kernels and kernels[0].us >= STANDS_OUT * (step_us or 0.0)

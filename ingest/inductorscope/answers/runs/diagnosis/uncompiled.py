@@ -277,7 +277,7 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     fuses = sum(us for category, _, us, _ in aten if category == FUSES)
     unknown = sum(us for _, op, us, _ in own if op is None)
     compiled = sum(row[2] for row in rows if not (nothing or row[0].startswith(EAGER)))
-    return Shares(whole, ops, fuses, unknown, compiled, times) if whole else None
+    return Shares(whole, ops, fuses, unknown, compiled=compiled, times=times) if whole else None
 
 
 CHECKS = (uncalled, not_compiled)

@@ -94,7 +94,7 @@ def _pair(
             same, allowed = True, f"{allowed}, or as close to float64 as eager"
     wrong = int((~close).sum())
     why = f"{wrong:,} of {expected.numel():,} values differ by more than the tolerance"
-    return Difference(same, name, "" if same else why, largest, scaled, allowed)
+    return Difference(same, name, "" if same else why, largest, max_rel=scaled, tolerance=allowed)
 
 
 def _rms(difference: torch.Tensor) -> float:

@@ -105,7 +105,7 @@ class Search:
         forms = [(direct, embed) for embed in ((False, True) if embedded else (False,))
                  for direct in ((False, True) if self.after == AOT else (False,))]  # fmt: skip
         for number, (direct, embed) in enumerate(forms):
-            wanted = Wanted(text, packed, failure.level, direct, embed, _one_line(about))
+            wanted = Wanted(text, packed, failure.level, direct, embed, about=_one_line(about))
             program = program_text(wanted, spec)
             ran = run_program(program, folder / str(number))
             shows = failure.shown_by(ran)

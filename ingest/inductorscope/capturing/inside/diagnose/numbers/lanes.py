@@ -188,16 +188,18 @@ class _Along:
             else:
                 self.known.add(node)
             return node, reason
-        values = [lane.run(node) for lane in self.shared]
+        found = [lane.run(node) for lane in self.shared]
         own = None if self.apart is None else self.apart.run(node)
         self._terms[node] = _terms(node, self.shared[0].values)
         if compiled is None:
             return node, ""
-        if not _alike(values[0], compiled):
+        if not _alike(found[0], compiled):
             return node, "Its buffer has another shape or dtype than the node"
         between = between_known(node, self.known)
         terms = max(self._terms.get(passed, 1) for passed in between)
-        return Compared(node, compiled, values[0], values[1], values[2:], own, between, terms)
+        return Compared(
+            node, compiled, found[0], found[1], found[2:], alone=own, between=between, terms=terms
+        )
 
     def continue_from(self, node: torch.fx.Node) -> None:
         """Continues with the value of the compiled side."""

@@ -120,8 +120,8 @@ class Suspects:
             tried += 1
             alone = self._alone(node)
             if alone is not None and not alone.agrees:
-                return Culprit(node.name, ALONE, alone, True, inner, note)
-        return Culprit(maker(self.nodes[-1]).name, BUFFER, at_buffer, False, inner, note)
+                return Culprit(node.name, ALONE, alone, alone_wrong=True, inner=inner, note=note)
+        return Culprit(maker(self.nodes[-1]).name, BUFFER, at_buffer, False, inner=inner, note=note)
 
     def _alone(self, node: torch.fx.Node) -> Measured | None:
         """Compiles a node and the nodes that unpack its tuple; returns None if that is

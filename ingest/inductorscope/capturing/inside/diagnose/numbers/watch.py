@@ -295,7 +295,7 @@ def _step(statement: ast.stmt, lines: list[str]) -> Writing | None:
     if isinstance(statement, ast.Return) and statement.value is not None:
         returned = _names([statement.value])
         last = statement.end_lineno or statement.lineno
-        return Writing(statement.lineno, last, returned, "", None, False)
+        return Writing(statement.lineno, last, returned, kernel="", handle=None, launches=False)
     if not isinstance(statement, ast.Expr | ast.Assign) or not isinstance(
         statement.value, ast.Call
     ):
@@ -311,12 +311,12 @@ def _step(statement: ast.stmt, lines: list[str]) -> Writing | None:
     handle = _handle(lines, statement.lineno - 2)
     kernel = called.removesuffix(".run")
     return Writing(
-        statement.lineno,
-        statement.end_lineno or statement.lineno,
-        names,
-        kernel if handle is None else handle[0],
-        None if handle is None else handle[1],
-        launches,
+        first=statement.lineno,
+        last=statement.end_lineno or statement.lineno,
+        buffers=names,
+        kernel=kernel if handle is None else handle[0],
+        handle=None if handle is None else handle[1],
+        launches=launches,
     )
 
 
