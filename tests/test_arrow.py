@@ -15,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_FILES = 20
+MOST_POSITIONAL = 5
+# A record for each line of the longest texts: with names, reading takes a twentieth longer.
+POSITIONAL = {"FxTextNode"}
 FOLDERS = ("ingest", "server", "bench", "tests")
 
 _ROWS = re.findall(
@@ -192,4 +195,18 @@ def test_loop_variables_are_named_for_what_they_are() -> None:
                 names = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
                 if "each" in names or ("one" in names and "other" not in names):
                     nameless.append(f"{file.relative_to(ROOT)}:{node.target.lineno}")
+    assert nameless == []
+
+
+def test_records_are_made_with_at_most_five_positional_arguments() -> None:
+    """An unpacked tuple does not count: its fields belong together."""
+    nameless = []
+    for module, file in FILES.items():
+        for node in ast.walk(tree_of(module)):
+            if not isinstance(node, ast.Call):
+                continue
+            name = ast.unparse(node.func).rpartition(".")[2].lstrip("_")
+            given = [item for item in node.args if not isinstance(item, ast.Starred)]
+            if name[:1].isupper() and name not in POSITIONAL and len(given) > MOST_POSITIONAL:
+                nameless.append(f"{file.relative_to(ROOT)}:{node.lineno}")
     assert nameless == []
