@@ -7,13 +7,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
+from inductorscope.answers.compare.history import history
 from inductorscope.answers.runs.read import read_page
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import SORTED_BY, RunRow, list_runs
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.report import Note, Report
 from inductorscope.store.runs.draft import GraphDraft, KernelDraft, RunDraft
-from sqlalchemy import Engine, text
+from inductorscope.store.runs.rules import tagged
+from inductorscope.store.tables.models import Run
+from sqlalchemy import Engine, select, text
 from sqlalchemy.orm import Session
 
 from tests.support.whole_runs import insert_run
@@ -98,6 +101,15 @@ def test_search_looks_everywhere_and_takes_every_word(session: Session) -> None:
     assert found("h200 nightly") == 4
     assert found("", device="cuda") == 8
     assert found("nothing of that kind") == 0
+
+
+def test_tags_with_letters_beyond_ascii_are_found(engine: Engine) -> None:
+    with sessions(engine).begin() as session:
+        run = a_run(0)
+        run.tags = ["béta"]
+        insert_run(session, run)
+        assert [run.name for run in session.scalars(select(Run).where(tagged("béta")))]
+        assert history(session, tag="béta").runs
 
 
 def test_a_cursor_of_another_list_is_refused(session: Session) -> None:

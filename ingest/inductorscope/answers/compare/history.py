@@ -1,6 +1,5 @@
 """One figure over all runs of a name or tag, or one kernel's work in them, and where it changed."""
 
-import json
 from bisect import bisect_right
 from datetime import datetime
 from itertools import pairwise
@@ -10,7 +9,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Text, cast, func, null, select
+from sqlalchemy import ColumnElement, func, null, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compare.changes import FEWEST, change_points
@@ -21,6 +20,7 @@ from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
 from inductorscope.fields import Hidden, OfRow, Prose
+from inductorscope.store.runs.rules import tagged
 from inductorscope.store.tables.models import UNLISTED, Run
 
 MOST = 2000
@@ -189,8 +189,8 @@ def _runs(
     query = select(Run.id, Run.name, Run.created_at, Run.torch_version, device, value, Run.tags)
     if name:
         query = query.where(Run.name == name)
-    if tag:  # tags are stored as JSON
-        query = query.where(cast(Run.tags, Text).contains(json.dumps(tag), autoescape=True))
+    if tag:
+        query = query.where(tagged(tag))
     rows = session.execute(query.order_by(Run.created_at.desc(), Run.id).limit(most)).all()
     return [HistoryRun(*row[:6]) for row in reversed(rows) if not tag or tag in row[6]]
 

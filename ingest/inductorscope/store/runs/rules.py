@@ -1,7 +1,6 @@
 """Selects the runs and jobs that a rule is about, finds runs that are too old, and checks whether
 one more is too many."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -10,6 +9,7 @@ from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, selec
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import GIB
+from inductorscope.store.database.storable import json_text
 from inductorscope.store.people import AccountError, person_named
 from inductorscope.store.projects import project_named
 from inductorscope.store.tables.models import (
@@ -69,7 +69,7 @@ def add_rule(session: Session, rule: Rule) -> None:
 
 def tagged(tag: str) -> ColumnElement[bool]:
     """Condition of the runs with a tag. Tags are stored as JSON."""
-    return cast(Run.tags, Text).contains(json.dumps(tag), autoescape=True)
+    return cast(Run.tags, Text).contains(json_text(tag), autoescape=True)
 
 
 def in_project(name: str) -> ColumnElement[bool]:
