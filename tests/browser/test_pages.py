@@ -39,6 +39,7 @@ PAGES = {
     "runs in a table": "/compare?run={run}&run={story}&run={failed}",
     "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
     "runs without a match": "/?q=nothingofthisname",
+    "runs by script": "/?group=script",
     "search": "/search?q=tl.load",
     "log without a match": "/runs/{run}/log?compile=none",
     "marked lines of a file": "/runs/{run}/files/{artifact}?line=600&last=604",
@@ -249,6 +250,29 @@ def test_the_list_of_runs_fits_long_names_and_chosen_columns(
             assert box is not None
             assert box["x"] + box["width"] <= width, column
     page.request.patch(f"{served.url}/api/runs/{where['run']}", data={"name": before})
+
+
+def test_a_filter_of_runs_is_saved_in_the_browser(
+    page: Page, filled: tuple[Served, dict[str, str]]
+) -> None:
+    served, _ = filled
+    page.goto(f"{served.url}/?q=foo&sort=name&order=asc&cursor=")
+    page.get_by_role("button", name="Save filter").click()
+    page.get_by_label("Save this filter in this browser as").fill("Foos <b>")
+    page.locator("#save-filter").get_by_role("button", name="Save").click()
+    saved = page.get_by_role("navigation", name="Saved filters").get_by_role("link")
+    expect(saved).to_have_attribute("aria-current", "true")
+    page.get_by_test_id("runs-table").get_by_role("link", name="Breaks").click()
+    expect(saved).not_to_have_attribute("aria-current", "true")
+    page.get_by_label("Groups").select_option("by script")
+    group = page.locator("#runs .group a").first
+    group.click()
+    expect(page.get_by_role("checkbox", name="script ")).to_be_checked()
+    saved.get_by_text("Foos <b>").click()
+    expect(page).to_have_url(f"{served.url}/?q=foo&sort=name&order=asc")
+    page.get_by_role("button", name="Remove Foos <b>").click()
+    page.reload()
+    expect(saved).to_have_count(0)
 
 
 @pytest.fixture

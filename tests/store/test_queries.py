@@ -112,6 +112,36 @@ def test_tags_with_letters_beyond_ascii_are_found(engine: Engine) -> None:
         assert history(session, tag="béta").runs
 
 
+def test_runs_are_grouped_by_tag_and_by_what_was_captured(engine: Engine) -> None:
+    with sessions(engine).begin() as writing:
+        for number in range(23):
+            run = a_run(number)
+            run.tags += ["béta"] if number % 6 == 0 else []
+            if number % 4 == 0:
+                run.environment["model"] = "train.py"
+            insert_run(writing, run)
+    with sessions(engine, read_only=True)() as session:
+        tags = list_runs(session, group="tag")
+        assert [(group.name, group.count) for group in tags.groups] == [
+            ("nightly", 8), ("béta", 4), ("", 15)
+        ]  # fmt: skip
+        assert [(group.first, group.shown) for group in tags.groups] == [(0, 5), (5, 4), (9, 5)]
+        assert len(tags.runs) == 14
+        assert tags.total == 23
+        for group in tags.groups:
+            runs = tags.runs[group.first : group.first + group.shown]
+            assert all(group.name in (run.tags or [""]) for run in runs)
+            assert [run.created_at for run in runs] == sorted(
+                (run.created_at for run in runs), reverse=True
+            )
+            if group.name:
+                assert list_runs(session, tag=group.name).total == group.count
+        scripts = list_runs(session, group="script", q="a").groups
+        assert {group.name for group in scripts} == {"train.py", "alpha", "gamma 100%", "delta_1"}
+        for group in scripts:
+            assert list_runs(session, q="a", script=group.name).total == group.count
+
+
 def test_a_cursor_of_another_list_is_refused(session: Session) -> None:
     cursor = list_runs(session, sort="name", limit=4).next_cursor
     for wrong in (cursor, "…", "bm9uc2Vuc2U"):

@@ -13,8 +13,8 @@ export function startForms(): void {
   });
   document.addEventListener("change", (event) => {
     const field = event.target;
-    if (!(field instanceof HTMLSelectElement) || !field.dataset.sends) return;
-    field.form?.requestSubmit();
+    const chosen = field instanceof HTMLSelectElement || field instanceof HTMLInputElement;
+    if (chosen && field.dataset.sends) field.form?.requestSubmit();
   });
   for (const send of document.querySelectorAll<HTMLButtonElement>("button[data-least]")) {
     const boxes = () => send.form?.querySelectorAll(":checked").length ?? 0;

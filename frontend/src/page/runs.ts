@@ -2,7 +2,9 @@
 // arrows do as j and k.
 import { key, listen } from "../shared/keys";
 
-const rows = () => [...document.querySelectorAll<HTMLTableRowElement>("#runs tbody tr")];
+const rows = () => [
+  ...document.querySelectorAll<HTMLTableRowElement>("#runs tbody tr:not(.group)"),
+];
 const at = () => rows().findIndex((row) => row.contains(document.activeElement));
 
 function step(by: 1 | -1): void {

@@ -8,7 +8,7 @@ from inductorscope.answers.parts import run_of
 from inductorscope.answers.runs.file import FilePage, file_page
 from inductorscope.answers.runs.read import ReadPage, read_page
 from inductorscope.answers.runs.run import RunPage, run_page
-from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
+from inductorscope.answers.runs.runs import Direction, Grouping, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.runs.watch import TAG, Watched, watched
 from inductorscope.store.projects import leave_to_others
@@ -26,7 +26,7 @@ from inductorscope_server.api.bodies import RunChange
 from inductorscope_server.rendering.templating import web_folder
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId
+from inductorscope_server.web.ids import LARGEST, PLAIN, ArtifactId, Cursor, Line, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
@@ -34,6 +34,10 @@ api = APIRouter(tags=[openapi.RUNS])
 
 Search = Annotated[Line, Query(description="Words in names, tags, versions and devices.")]
 Device = Annotated[Line, Query(description="Kind of device: `cpu`, `cuda`, …")]
+Script = Annotated[
+    str,
+    Query(description="What a capture ran; else a run's name.", max_length=4000, pattern=PLAIN),
+]
 Key = Annotated[
     str, Path(description="Key that `inductorscope watch` printed.", pattern="^[0-9a-f]{12}$")
 ]
@@ -53,13 +57,17 @@ def load_runs(
     device: Device = "",
     cursor: Cursor = None,
     tries: Annotated[bool, Query(description="Tries of the playground instead.")] = False,
+    tag: Annotated[Line, Query(description="A whole tag.")] = "",
+    script: Script = "",
+    group: Annotated[Grouping, Query(description="The newest runs of each tag or script.")] = "",
 ) -> RunsPage:
     """The runs, searched, sorted and paged."""
     wrong = Refusal(422, "The cursor does not belong to this list.", do="Start again without it.")
     try:
         return list_runs(
-            session, q=q, sort=sort, order=order, device=device or None, cursor=cursor, tries=tries
-        )
+            session, q=q, sort=sort, order=order, device=device or None, cursor=cursor,
+            tries=tries, tag=tag, script=script, group=group,
+        )  # fmt: skip
     except (ValueError, OverflowError) as error:
         raise wrong from error
     except StatementError as error:

@@ -16,6 +16,7 @@ from inductorscope.answers.search.runs import with_words
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.database import storable
+from inductorscope.store.runs.rules import tagged
 from inductorscope.store.tables.models import READING, TRY, UNLISTED, Job, JobEvent, Run
 
 PAGE = 50
@@ -28,6 +29,8 @@ STEPS = 8
 """Newest lines of the first job's log that the page shows."""
 COUNTED = 10_000
 """Matches are counted up to here; beyond it the count is shown as a lower bound."""
+GROUPS, OF_GROUP = 30, 5
+"""Groups that a page shows, and runs of each."""
 
 Sort = Literal[
     "created_at",
@@ -43,12 +46,18 @@ Sort = Literal[
 ]
 Direction = Literal["asc", "desc"]
 RunReading = Literal["reading", "complete"]
+Grouping = Literal["", "tag", "script"]
 
 SPEED_UP: ColumnElement[Any] = Run.eager_ms / func.nullif(Run.compiled_ms, 0.0)
 SORTED_BY: dict[str, ColumnElement[Any]] = {
     **{name: Run.__table__.c[name] for name in get_args(Sort) if name != "speed_up"},
     "name": func.lower(Run.name),
     "speed_up": SPEED_UP,
+}
+GROUPED_BY: dict[str, Any] = {
+    "tag": Run.tags,
+    # What a capture ran; another run has only its name.
+    "script": func.coalesce(func.nullif(Run.environment["model"].as_string(), ""), Run.name),
 }
 
 
@@ -87,10 +96,24 @@ class FirstJob(msgspec.Struct, frozen=True):
     """What it did so far."""
 
 
+class RunGroup(msgspec.Struct, frozen=True):
+    """Runs with the same tag or script."""
+
+    name: str
+    """Empty for runs without a tag."""
+    count: int
+    first: int
+    """Position of its newest run in the list."""
+    shown: int
+
+
 class RunsPage(msgspec.Struct, frozen=True):
-    """Runs `/`. `sort`, `order`, `q` and `device` repeat the request."""
+    """Runs `/`. `sort`, `order`, `q`, `device`, `tag`, `script` and `group` repeat the request."""
 
     runs: list[RunRow]
+    """If they are grouped, the newest few of each group."""
+    groups: list[RunGroup]
+    """The group with the newest run comes first, runs without a tag last."""
     next_cursor: Hidden[str | None]
     """Pass it as `cursor` for the next page; None on the last."""
     total: int
@@ -100,6 +123,9 @@ class RunsPage(msgspec.Struct, frozen=True):
     sort: Sort
     order: Direction
     device: str
+    tag: str
+    script: str
+    group: Grouping
     devices: Hidden[list[str]]
     """Device kinds to filter by."""
     active_jobs: int
@@ -122,13 +148,21 @@ def list_runs(
     cursor: str | None = None,
     limit: int = PAGE,
     tries: bool = False,
+    tag: str = "",
+    script: str = "",
+    group: Grouping = "",
 ) -> RunsPage:
     """Returns runs that match every word of `q`: without tries of the playground, or only tries.
+    Grouped runs are in the order of time.
 
     Raises ValueError for an invalid cursor.
     """
     key = SORTED_BY[sort]
     matching = _matching(session, q, device, tries)
+    if tag:
+        matching = matching.where(tagged(tag))
+    if script:
+        matching = matching.where(GROUPED_BY["script"] == script)
     query = (
         matching.add_columns(key.label("sort_key"))
         if not cursor
@@ -140,18 +174,23 @@ def list_runs(
         )
     )
     ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
-    rows = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
-    shown = rows[:limit]
+    groups: list[RunGroup] = []
     following = None
-    if len(rows) > limit:
-        following = _encode(shown[-1].sort_key, shown[-1].Run.id)
+    if group:
+        shown, groups = _grouped(session, matching, group)
+    else:
+        rows = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
+        shown = [row.Run for row in rows[:limit]]
+        if len(rows) > limit:
+            following = _encode(rows[limit - 1].sort_key, shown[-1].id)
     counted = select(func.count()).select_from(
         matching.with_only_columns(Run.id).limit(COUNTED + 1).subquery()
     )
     total = session.scalar(counted) or 0
     any_runs = session.scalar(select(Run.id).where(LISTED).limit(1)) is not None
     return RunsPage(
-        runs=run_rows(session, [row.Run for row in shown]),
+        runs=run_rows(session, shown),
+        groups=groups,
         next_cursor=following,
         total=min(total, COUNTED),
         total_capped=total > COUNTED,
@@ -159,12 +198,36 @@ def list_runs(
         sort=sort,
         order=order,
         device=device or "",
+        tag=tag,
+        script=script,
+        group=group,
         devices=_devices(session),
         active_jobs=_active_jobs(session),
         any_runs=any_runs,
         first_job=None if any_runs else _first_job(session),
         tries=tries,
     )
+
+
+def _grouped(
+    session: Session, matching: Select[Any], group: Grouping
+) -> tuple[list[Run], list[RunGroup]]:
+    """Returns the newest runs of each group, and the groups."""
+    of = matching.with_only_columns(Run.id, GROUPED_BY[group])
+    ids: dict[str, list[str]] = {}
+    newest = of.order_by(Run.created_at.desc(), Run.id.desc()).limit(COUNTED)
+    for run, names in session.execute(newest):
+        for name in dict.fromkeys(names or [""]) if group == "tag" else [names]:
+            ids.setdefault(str(name), []).append(run)
+    named = sorted(ids, key=lambda name: not name)[:GROUPS]
+    shown = [run for name in named for run in ids[name][:OF_GROUP]]
+    query = select(Run).options(*OF_ROWS).where(Run.id.in_(shown))
+    runs = {run.id: run for run in session.scalars(query)}
+    groups: list[RunGroup] = []
+    for name in named:
+        first = sum(group.shown for group in groups)
+        groups.append(RunGroup(name, len(ids[name]), first, min(len(ids[name]), OF_GROUP)))
+    return [runs[run] for run in shown], groups
 
 
 def run_rows(session: Session, runs: Sequence[Run]) -> list[RunRow]:
