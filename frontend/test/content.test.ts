@@ -54,6 +54,7 @@ const picture: GraphPicture = {
     },
   ],
   kernels: [],
+  instances: [],
   graph_time_us: null,
   opens: null,
   coverage: {

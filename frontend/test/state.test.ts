@@ -30,6 +30,7 @@ const picture = {
     stage("kernel", file("output_code.py", 4)),
   ],
   kernels: [kernel("k0", 10), kernel("k1", 30)],
+  instances: [],
   graph_time_us: null,
   coverage: {},
   notes: [],
@@ -103,6 +104,21 @@ test("a line leads to the call of a library that takes most of its time", () => 
   state.select({ stage: "post_grad", line: 2 });
   assert.equal(state.address(null).kernel, "mm");
   assert.equal(callOf(state.index, state.selected, state.kernel, null)?.handle, 2);
+});
+
+test("equal graphs can be chosen one by one, with times or without", () => {
+  const equal = ["g", "h"].map((slug) => ({ slug, name: slug, direction: "forward" }));
+  const call = { handle: 1, line: 50, fx: [], time_us: 5, instances: [2, 3] };
+  const timed = { ...kernel("k0", 10), calls: [call] };
+  const of = (kernels: unknown[]) =>
+    opened({ ...picture, kernels, instances: equal } as unknown as GraphPicture);
+  assert.deepEqual(of([timed]).instances, [2, 3]);
+  const state = of(picture.kernels);
+  assert.deepEqual(state.instances, [null, null]);
+  state.restore({ ...state.address(null), instance: 2 });
+  assert.equal(state.instance, 2);
+  state.restore({ ...state.address(null), instance: 3 });
+  assert.equal(state.instance, null);
 });
 
 test("what is pointed at lights beside the selection and goes with it", () => {

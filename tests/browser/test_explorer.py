@@ -331,6 +331,38 @@ def test_one_instance_of_a_region_is_chosen_by_list_key_and_link(
     assert "instance=" not in page.url
 
 
+def test_equal_graphs_are_one_with_instances(page: Page, server: Served, fixtures: Path) -> None:
+    """Four layers, compiled one by one to the same code, and a trace of them."""
+    read_paths(
+        Settings(data=server.data, database_url=""), [fixtures / "equal-layers.tar.xz"],
+        name="layers", tags=[], origin="ingest", progress=lambda *_: None,
+    )  # fmt: skip
+    open_graph(page, server, "layers", "?sel=source:layers.py:14")
+    status, picker = page.locator("#status .what"), page.get_by_label("Instance")
+    expect(picker.locator("option")).to_have_text(
+        [
+            "all 4: 11.2\u202fms",
+            "0_inference [0/0]: 196\u202fµs",
+            "0_inference [0/1]: 148\u202fµs",
+            "0_inference [0/2]: 154\u202fµs",
+            "0_inference [0/3]: 10.7\u202fms",
+        ]
+    )
+    expect(page.locator(".graph-links a:visible")).to_have_text(["0_inference [0/0]"])
+    expect(status).to_contain_text("4 instances, 148\u202fµs to 10.7\u202fms")
+    picker.select_option("0_inference [0/2]: 154\u202fµs")
+    page.wait_for_url("**/0_inference-0-2?**instance=3**")
+    explorer = Explorer(page)
+    expect(status).to_contain_text("layers.py:14")
+    expect(status).to_contain_text("154\u202fµs in instance 3 of 4 · 100\u202f% of this graph")
+    assert len(explorer.lit("source")) == 1
+    expect(page.locator("[data-kernel='extern_kernels.addmm'] .time")).to_have_text("154\u202fµs")
+    assert axe(page) == []
+    picker.select_option("all 4: 11.2\u202fms")
+    expect(status).to_contain_text("11.2\u202fms a step")
+    assert "instance=" not in page.url
+
+
 def test_the_name_at_the_caret_lights_in_all_panes(page: Page, zoo: Served) -> None:
     explorer = open_graph(page, zoo, "cuda-foo1", "?panes=post_grad,ir_post,kernel")
 

@@ -125,7 +125,7 @@ export class Commands {
       key(["["], "[", "previous kernel", () => this.stepKernel(-1)),
       key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
       key([","], ",", "previous call site", () => this.stepCall(-1)),
-      key(["i"], "i", "next instance of a region that is called several times, then all", () => {
+      key(["i"], "i", "next instance of a region or of equal graphs, then all", () => {
         const { instance, instances } = this.explorer.state;
         this.explorer.instanceChosen(((instance ?? 0) + 1) % (instances.length + 1) || null);
       }),

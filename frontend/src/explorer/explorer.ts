@@ -99,6 +99,10 @@ export class Explorer implements RowHost {
       this.elsewhere(selected),
     );
     describeCoverage(this.part(".coverage"), picture);
+    for (const { slug } of picture.instances) {
+      const link = this.linkTo(slug);
+      if (link) link.hidden = slug !== picture.graph.slug; // the list of instances has the others
+    }
     new UnmappedView(this);
     const hasCode = picture.stages.some(({ id, files }) => id === "code" && files.length > 0);
     const downloads = root.querySelector<HTMLElement>(".downloads"); // not there without code
@@ -379,10 +383,23 @@ export class Explorer implements RowHost {
     this.change(false);
   }
 
-  /** Show the times of one instance of a region, from 1, or of all. */
+  /** Show the times of one instance of a region, from 1, or of all. An equal graph has an explorer
+   * of its own, which opens with the same selection. */
   instanceChosen(instance: number | null): void {
     this.state.instance = instance;
-    this.change(false);
+    const { instances, graph } = this.picture;
+    const slug = instances[(instance ?? 0) - 1]?.slug ?? graph.slug;
+    const link = slug === graph.slug ? undefined : this.linkTo(slug);
+    const query = write(this.state.address(this.comparison.at));
+    if (link)
+      location.assign(link.search ? `${link.href}&${query.slice(1)}` : link.pathname + query);
+    else this.change(false);
+  }
+
+  /** The link to a graph of the run. */
+  private linkTo(slug: string): HTMLAnchorElement | undefined {
+    const links = this.root.querySelectorAll<HTMLAnchorElement>(".graph-links a");
+    return [...links].find(({ dataset }) => dataset.slug === slug);
   }
 
   added(after: Pane): void {

@@ -19,6 +19,7 @@ from inductorscope.analyze.time.facts import (
     Wait,
 )
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
 from inductorscope.answers.runs.diagnosis.blocks import equal_inside, one_by_one
@@ -74,8 +75,9 @@ from tests.support.places import ROOT
 
 HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
-READ = ("equal-blocks.tar.xz", "equal-inside.tar.xz", "own-values.tar.xz", "region-calls.tar.xz",
-        "cuda-foo1", "dynamic", "neg-does-not-compile", "traces")  # fmt: skip
+READ = ("equal-blocks.tar.xz", "equal-inside.tar.xz", "equal-layers.tar.xz", "own-values.tar.xz",
+        "region-calls.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile",
+        "traces")  # fmt: skip
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
   triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
@@ -1021,6 +1023,14 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     (row,) = once([known])
     assert (row.time_us, row.each_us) == (37_050.0, [13_500.0, 150.0, 23_400.0])
     assert once([[*known, replace(rows[0], time_us=None)]])[0].each_us == []
+    timed = runs["equal-layers.tar.xz"]  # one key for all four, called in compiles of their own
+    (row,) = run_page(session, timed).graphs
+    assert [round(us) for us in row.each_us] == [196, 148, 154, 10_710]
+    shown = explorer(session, timed, row.others[0])
+    assert [graph.slug for graph in shown.instances] == [row.slug, *row.others]
+    dearest = shown.kernels[0]
+    assert shown.graph_time_us == dearest.time_us == row.time_us
+    assert (dearest.calls[0].instances, dearest.call_count) == (row.each_us, 4)
     found = cause(diagnose(evidence_of(session, run)), "equal blocks")
     assert found.what == "`forward` is compiled 3 times to the same code."
     assert places(found) == ["blocks.py:5 "]

@@ -52,14 +52,15 @@ export class ExplorerState {
   /** Why an address or a key has nothing to show. */
   trouble: string | null = null;
 
-  /** The times of the instances that can be chosen. */
-  readonly instances: readonly number[];
+  /** The times of the instances that can be chosen, as far as they are known. */
+  readonly instances: readonly (number | null)[];
 
   constructor(
     readonly picture: GraphPicture,
     readonly index: LinkIndex,
   ) {
-    this.instances = timesOfInstances(picture.kernels.flatMap(({ calls }) => calls));
+    const times = timesOfInstances(picture.kernels.flatMap(({ calls }) => calls));
+    this.instances = times.length ? times : picture.instances.map(() => null);
   }
 
   // --- the address of the page -------------------------------------------------------------------

@@ -21,7 +21,7 @@ function aboutOf(kernel: Kernel): string {
   const times = timesOfInstances(kernel.calls);
   if (instancesOf(kernel) > 1) {
     const each = times.length ? `, ${spread(times)}` : "";
-    about.push(`in a subgraph that is called ${instancesOf(kernel)} times${each}`);
+    about.push(`${instancesOf(kernel)} instances${each}`);
   }
   if (kernel.time_us !== null) {
     const part = kernel.share === null ? "" : `, ${share(kernel.share)} of this graph`;
@@ -75,11 +75,17 @@ export class KernelList {
     for (const { kind, kernels } of kindsOf(this.kernels)) {
       this.kinds.append(make("option", { value: kind }, `${categoryTitle(kind)} (${kernels})`));
     }
-    const { instances: times } = state;
+    const { instances: times, picture } = state;
     this.instances = side.querySelector(".instances select") as HTMLSelectElement;
     (this.instances.parentElement as HTMLElement).hidden = times.length === 0;
-    const single = times.map((us, at) => `${at + 1}: ${microseconds(us)}`);
-    for (const [at, words] of [`all ${times.length}: ${spread(times)}`, ...single].entries())
+    const known = times.flatMap((us) => us ?? []);
+    const whole = known.reduce((sum, us) => sum + us, 0);
+    const all = known.length ? `: ${microseconds(whole)}` : "";
+    const single = times.map((us, at) => {
+      const name = picture.instances[at]?.name ?? at + 1;
+      return us === null ? `${name}` : `${name}: ${microseconds(us)}`;
+    });
+    for (const [at, words] of [`all ${times.length}${all}`, ...single].entries())
       this.instances.append(make("option", { value: String(at) }, words));
     this.instances.addEventListener("change", () =>
       host.instanceChosen(Number(this.instances.value) || null),

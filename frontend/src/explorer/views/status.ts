@@ -50,7 +50,8 @@ function timeOf(spent: readonly Spent[], state: ExplorerState): Node[] {
     make("b", {}, `${estimated ? "≈ " : ""}${microseconds(total)}`),
     chosen === undefined ? " a step" : ` in instance ${instance} of ${each.length}`,
   ];
-  const whole = picture.graph_time_us;
+  const ofOne = picture.instances.length && chosen !== undefined;
+  const whole = ofOne ? instances[(instance ?? 0) - 1] : picture.graph_time_us;
   if (whole) parts.push(` · ${share(total / whole)} of this graph`);
   const [times, ...others] = new Set(spent.map(({ kernel }) => instancesOf(kernel)));
   if (chosen === undefined && times && times > 1 && !others.length) {

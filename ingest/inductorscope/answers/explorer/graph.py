@@ -1,8 +1,10 @@
 """The explorer: the files of each stage, the kernels by time, the links."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
@@ -23,6 +25,7 @@ from inductorscope.answers.parts import (
     run_of,
     share,
 )
+from inductorscope.answers.runs.instances import equal_graphs
 from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.fields import Hidden, Microseconds, Prose, view
@@ -80,8 +83,8 @@ class CallSite(msgspec.Struct, frozen=True):
     """Whether that time was measured. Otherwise it is an equal part of the time of several
     calls."""
     instances: list[Microseconds]
-    """The time in each instance of the region around it, if those are known; they sum to
-    `time_us`."""
+    """The time in each instance of the region around it, or in each equal graph, if those are
+    known; they sum to `time_us`."""
 
 
 class ExplorerKernel(msgspec.Struct, frozen=True):
@@ -101,7 +104,8 @@ class ExplorerKernel(msgspec.Struct, frozen=True):
     time_source: str | None
     calls: list[CallSite]
     call_count: int
-    """Calls in one run of the graph: those in a subgraph count each time that it is called."""
+    """Calls in one run of the graph and those equal to it: calls in a subgraph count each time that
+    it is called."""
 
 
 class ExplorerGraph(GraphName, frozen=True):
@@ -124,6 +128,9 @@ class Explorer(msgspec.Struct, frozen=True):
     graph: ExplorerGraph
     stages: list[StageTexts]
     kernels: list[ExplorerKernel]
+    instances: list[GraphName]
+    """The equal graphs that are shown as one, this one among them; times are of all of them. Empty
+    if no other is equal."""
     graph_time_us: float | None
     coverage: Coverage
     notes: list[Prose]
@@ -219,12 +226,16 @@ def explorer(session: Session, run: str, slug: str) -> Explorer:
     links = session.execute(
         select(Links.coverage, Links.notes, Links.engine).where(Links.graph_id == graph.id)
     ).one_or_none()
+    equal = equal_graphs(session, run, slug)
+    shown = [graph_of(session, run, row.slug) for row in equal] or [graph]
+    kernels = {instance.slug: _kernels(session, instance) for instance in shown}
     return Explorer(
         run=run_name(session, run),
         graph=ExplorerGraph(graph.slug, graph.name, graph.direction, graph.node_count),
         stages=_stages(session, graph),
-        kernels=_kernels(session, graph),
-        graph_time_us=graph.time_us,
+        kernels=_of_all(kernels[slug], [*kernels.values()]) if equal else kernels[slug],
+        instances=[graph_name(instance) for instance in shown] if equal else [],
+        graph_time_us=_sum([instance.time_us for instance in shown]),
         coverage=Coverage(**links.coverage) if links else Coverage(),
         notes=list(links.notes) if links else [_why_no_links(session, run)],
         aligning=links is not None and links.engine == CALLS,
@@ -344,8 +355,7 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
         .where(Kernel.graph_id == graph.id)
         .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
     ).all()
-    times = [row.time_us for row in rows if row.time_us is not None]
-    whole = sum(times) if times else None
+    whole = _sum([row.time_us for row in rows])
     return [
         ExplorerKernel(
             name=name,
@@ -364,3 +374,32 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
         for number, name, kind, category, first, last, time, source, call_count in rows
         for short in [short_name(name)]
     ]
+
+
+def _of_all(own: list[ExplorerKernel], graphs: list[list[ExplorerKernel]]) -> list[ExplorerKernel]:
+    """Returns the kernels of a graph with the times that they have in all equal graphs."""
+    named = [{kernel.name: kernel for kernel in kernels} for kernels in graphs]
+    rows: list[ExplorerKernel] = []
+    for kernel in own:
+        alike = [kernels[kernel.name] for kernels in named]
+        calls = []
+        for call, *sites in zip(kernel.calls, *(other.calls for other in alike), strict=True):
+            known = [site.time_us for site in sites if site.time_us is not None]
+            calls.append(
+                replace(
+                    call, time_us=_sum(known), measured=all(site.measured for site in sites),
+                    instances=known if len(known) == len(sites) else [],
+                )
+            )  # fmt: skip
+        time = _sum([other.time_us for other in alike])
+        count = sum(other.call_count for other in alike)
+        rows.append(replace(kernel, time_us=time, calls=calls, call_count=count))
+    whole = _sum([row.time_us for row in rows])
+    rows.sort(key=lambda row: -(row.time_us or 0.0))
+    return [replace(row, share=share(row.time_us, whole)) for row in rows]
+
+
+def _sum(times: Sequence[float | None]) -> float | None:
+    """Returns the sum of the times that are known; None if none is."""
+    known = [time for time in times if time is not None]
+    return sum(known) if known else None

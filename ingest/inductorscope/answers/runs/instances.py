@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.parts import GraphRow
+from inductorscope.answers.parts import GraphRow, graph_rows
 from inductorscope.store.runs.packing import CALLS
 from inductorscope.store.tables.models import Graph, GraphNodes, Kernel
 
 
 def instances(session: Session, run: str, graphs: Sequence[GraphRow]) -> list[list[GraphRow]]:
     """Returns the graphs in groups of equal ones, in the order of the first of each."""
-    contents = _contents(session, run)
+    contents = _contents(session, run, [graph.slug for graph in graphs])
     groups: dict[object, list[GraphRow]] = {}
     for graph in graphs:
         groups.setdefault(contents.get(graph.slug, graph.slug), []).append(graph)
@@ -29,6 +29,20 @@ def instances(session: Session, run: str, graphs: Sequence[GraphRow]) -> list[li
         ids = {(graph.compile_id, graph.aot_id) for graph in group}
         apart += [group] if len(ids) == len(group) else [[graph] for graph in group]
     return sorted(apart, key=lambda group: group[0].position)
+
+
+def equal_graphs(session: Session, run: str, slug: str) -> list[GraphRow]:
+    """Returns the graphs equal to this one, with itself, in order; none if it is the only one."""
+    rows = graph_rows(session, run)
+    (own,) = (row for row in rows if row.slug == slug)
+    figures = own.direction, own.node_count, own.kernel_count, own.call_count
+    alike = [
+        row
+        for row in rows
+        if (row.direction, row.node_count, row.kernel_count, row.call_count) == figures
+    ]
+    groups = instances(session, run, alike) if len(alike) > 1 else []
+    return next((group for group in groups if own in group and len(group) > 1), [])
 
 
 def once(groups: list[list[GraphRow]]) -> list[GraphRow]:
@@ -50,16 +64,17 @@ def once(groups: list[list[GraphRow]]) -> list[GraphRow]:
     return rows
 
 
-def _contents(session: Session, run: str) -> dict[str, object]:
+def _contents(session: Session, run: str, slugs: Sequence[str]) -> dict[str, object]:
     """Slug → what the graph's code is: its direction, calls and kernels."""
+    asked = Graph.run_id == run, Graph.slug.in_(slugs)
     kernels: dict[str, list[tuple[str, int | None]]] = {}
     query = select(Graph.slug, Kernel.name, Kernel.digest).join(Kernel, Kernel.graph_id == Graph.id)
-    for slug, name, digest in session.execute(query.where(Graph.run_id == run)):
+    for slug, name, digest in session.execute(query.where(*asked)):
         kernels.setdefault(slug, []).append((name, digest))
     calls = (
         select(Graph.slug, Graph.direction, GraphNodes.payload)
         .join(GraphNodes, GraphNodes.graph_id == Graph.id)
-        .where(Graph.run_id == run, GraphNodes.stage == CALLS)
+        .where(*asked, GraphNodes.stage == CALLS)
     )
     return {
         slug: (direction, hashlib.sha256(payload).digest(), tuple(sorted(kernels[slug], key=str)))

@@ -2,7 +2,7 @@
 
 Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, but the key is often
 `None`. So calls are grouped by what they launch: calls with the same set of generated kernels
-belong to one graph.
+belong to one graph, unless they are of different compiles: equal graphs have the same key.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Region:
     key: str | None
     """The compiled graph's cache key, when the trace has one."""
     compile_id: str | None
-    """As in `Torch-Compiled Region: 0/0`, of the first call."""
+    """As in `Torch-Compiled Region: 0/0`."""
     kernels: frozenset[str]
     """Files of the Triton kernels it launched (names, if the trace has no files) and names of its
     C++ kernels."""
@@ -82,17 +82,18 @@ def find_regions(
     )
     tokens = _tokens_of(inside, times, len(spans))
     regions: list[Region] = []
-    known: dict[tuple[str, frozenset[int]], int] = {}
+    known: dict[tuple[str, str | None, frozenset[int]], int] = {}
     for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
-        span = spans[index]
-        number = known.get((span.text, tokens[index]))
+        span, around = spans[index], outer[index]
+        compile_id = None if around == NOWHERE else compiled[around].text or None
+        alike = span.text, compile_id, tokens[index]
+        number = known.get(alike)
         if number is None:
-            number = known[span.text, tokens[index]] = len(regions)
-            around = outer[index]
+            number = known[alike] = len(regions)
             regions.append(
                 Region(
                     None if span.text == "None" else span.text,
-                    None if around == NOWHERE else compiled[around].text or None,
+                    compile_id,
                     frozenset(times.token[token] for token in tokens[index]),
                 )
             )
