@@ -17,7 +17,7 @@ import { KernelFigures } from "./kernels/figures";
 import { Comparison } from "./panes/compare";
 import { type Entry, entriesOf } from "./panes/compare-menu";
 import type { Pane } from "./panes/pane";
-import { PaneRow, type RowHost } from "./panes/row";
+import { PaneRow } from "./panes/row";
 import { Pictures } from "./picture/pictures";
 import type { GraphPicture, Kernel } from "./shapes";
 import { arrangement, type PaneAddress, read, type Target, write } from "./state/address";
@@ -34,6 +34,7 @@ import type { Stop } from "./state/walk";
 import { ChainView } from "./views/chain-view";
 import { describeCoverage } from "./views/coverage";
 import { elsewhere } from "./views/elsewhere";
+import type { ViewHost } from "./views/host";
 import { KernelList } from "./views/kernel-list";
 import { NeighboursView } from "./views/neighbours-view";
 import { ReasonsView } from "./views/reasons-view";
@@ -43,7 +44,7 @@ import { UnmappedView } from "./views/unmapped-view";
 /** How long a kernel must be shown before its figures are requested. */
 const RESTING_MS = 400;
 
-export class Explorer implements RowHost {
+export class Explorer implements ViewHost {
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
   readonly nodesUrl: string;
   readonly compiled: Compiled;
@@ -91,8 +92,8 @@ export class Explorer implements RowHost {
     this.figures = new KernelFigures(root.dataset.kernelsUrl ?? "");
     this.showColours(colours.read());
     this.row = new PaneRow(this);
-    this.comparison = new Comparison(this);
-    this.list = new KernelList(this.part(".side"), this.state, this);
+    this.comparison = new Comparison(this.row, this.state);
+    this.list = new KernelList(this);
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
     this.status = new StatusLine(this.part(".what"), this.state, (selected) =>

@@ -1,7 +1,9 @@
 // Compares two panes side by side: lines aligned, scrolled together, differences marked.
 import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
-import type { LinkIndex, Selected } from "../state/links";
+import type { LinkIndex } from "../state/links";
+import type { ExplorerState } from "../state/state";
 import type { Pane } from "./pane";
+import type { PaneRow } from "./row";
 
 /** The token for aligning a line: the only node or operation that it names, or else its words. */
 function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
@@ -23,20 +25,18 @@ function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
   return lines;
 }
 
-export interface CompareHost {
-  readonly row: { readonly panes: readonly Pane[] };
-  readonly state: { readonly index: LinkIndex; readonly selected: Selected | null };
-}
-
 export class Comparison {
   private pair: [Pane, Pane] | null = null;
   private stop: (() => void) | null = null;
 
-  constructor(private readonly host: CompareHost) {}
+  constructor(
+    private readonly row: PaneRow,
+    private readonly state: ExplorerState,
+  ) {}
 
   /** Position of the left one among the panes; null if nothing is compared. */
   get at(): number | null {
-    return this.pair ? this.host.row.panes.indexOf(this.pair[0]) : null;
+    return this.pair ? this.row.panes.indexOf(this.pair[0]) : null;
   }
 
   holds(pane: Pane): boolean {
@@ -50,7 +50,7 @@ export class Comparison {
       this.end();
       return null;
     }
-    const { panes } = this.host.row;
+    const { panes } = this.row;
     const at = Math.min(pane ? panes.indexOf(pane) : 0, panes.length - 2);
     const [left, right] = [panes[at], panes[at + 1]];
     if (!left || !right) return "Two panes are needed to compare: add one with a.";
@@ -58,7 +58,7 @@ export class Comparison {
   }
 
   private begin(left: Pane, right: Pane): string {
-    const { index, selected } = this.host.state;
+    const { index, selected } = this.state;
     const [before, after] = [linesOf(index, left), linesOf(index, right)];
     if (!before.length || !after.length) return "Both panes must show text to be compared.";
     const [one, other] = level(before, after);

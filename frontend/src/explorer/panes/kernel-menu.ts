@@ -2,15 +2,12 @@
 import { button, make } from "../../shared/elements";
 import { percent } from "../../shared/figures";
 import type { KernelFigures } from "../kernels/figures";
-import type { GraphPicture, Kernel } from "../shapes";
+import type { Kernel } from "../shapes";
+import type { ExplorerState } from "../state/state";
 import { menuOf } from "./menu";
 
 export interface KernelMenuHost {
-  readonly state: {
-    readonly picture: GraphPicture;
-    readonly kernel: Kernel | null;
-    readonly handle: number | null;
-  };
+  readonly state: ExplorerState;
   readonly figures: KernelFigures;
   readonly neighbours: { open(kernel: Kernel): Promise<void> };
 }
@@ -25,10 +22,11 @@ function link(href: string, label: string, download = false): HTMLElement {
 export class KernelMenu {
   readonly button: HTMLButtonElement;
   readonly menu: HTMLElement;
-  private readonly host: KernelMenuHost;
 
-  constructor(id: string, host: KernelMenuHost) {
-    this.host = host;
+  constructor(
+    id: string,
+    private readonly host: KernelMenuHost,
+  ) {
     const words = { sign: SIGN, title: TITLE };
     [this.button, this.menu] = menuOf(id, words, () => this.entries());
   }

@@ -8,31 +8,24 @@ import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { WarmthOf } from "../code/heat";
 import type { Side } from "../code/level";
-import type { KernelFigures } from "../kernels/figures";
 import { kernelName } from "../kernels/name";
-import type { Pictures } from "../picture/pictures";
-import type { PictureView } from "../picture/view";
+import type { PictureHost, PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
 import type { CompileError } from "../state/compile-errors";
 import type { CodeContent, Content } from "../state/content";
 import type { Marks } from "../state/marks";
-import type { ExplorerState } from "../state/state";
 import type { Texts } from "../state/texts";
 import type { Tints } from "../state/tints";
 import { compareMenu, type Entry } from "./compare-menu";
-import { KernelMenu } from "./kernel-menu";
+import { KernelMenu, type KernelMenuHost } from "./kernel-menu";
 
-export interface PaneHost {
-  readonly state: ExplorerState;
+export interface PaneHost extends KernelMenuHost, PictureHost {
   readonly texts: Texts;
   readonly nonce: string;
   readonly options: CodeOptions;
-  readonly pictures: Pictures;
   readonly tints: Tints;
-  readonly figures: KernelFigures;
   readonly errors: readonly CompileError[];
-  readonly neighbours: { open(kernel: Kernel): Promise<void> };
   /** The cost of a text's lines. */
   warmthOf(content: CodeContent): Promise<WarmthOf>;
   /** A compiled text of a kernel. */
@@ -204,7 +197,7 @@ export class Pane {
     const { PictureView } = await loaded(import("../picture/drawing"));
     if (turn !== this.showing) return;
     this.empty();
-    this.view = new PictureView(this.body, content.of, this.address, this.host.pictures);
+    this.view = new PictureView(this.body, content.of, this.address, this.host);
     await this.view.load();
   }
 

@@ -4,29 +4,20 @@ import type { Nodes } from "../../shared/api";
 import { ask, loaded } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
-import type { Target } from "../state/address";
-import type { LinkIndex, Selected } from "../state/links";
+import type { LinkIndex } from "../state/links";
 import type { Graph } from "./graph";
-import type { PictureHost } from "./view";
 
 export interface PicturesHost {
   readonly picture: GraphPicture;
   readonly index: LinkIndex;
   readonly nodesUrl: string;
   stageLines(key: string): Promise<readonly string[]>;
-  previewed(selected: Selected | null): void;
-  select(target: Target): void;
-  turned(): void;
 }
 
-export class Pictures implements PictureHost {
+export class Pictures {
   private readonly graphs = new Map<string, Promise<Graph>>();
 
   constructor(private readonly host: PicturesHost) {}
-
-  get index(): LinkIndex {
-    return this.host.index;
-  }
 
   graphOf(stage: string): Promise<Graph> {
     let graph = this.graphs.get(stage);
@@ -47,17 +38,5 @@ export class Pictures implements PictureHost {
     const { index, picture } = this.host;
     const { irGraph } = await loaded(import("./drawing"));
     return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
-  }
-
-  previewed(selected: Selected | null): void {
-    this.host.previewed(selected);
-  }
-
-  select(target: Target): void {
-    this.host.select(target);
-  }
-
-  turned(): void {
-    this.host.turned();
   }
 }

@@ -23,7 +23,7 @@ const KEYS =
 
 export interface PictureHost {
   readonly index: LinkIndex;
-  graphOf(stage: string): Promise<Graph>;
+  readonly pictures: { graphOf(stage: string): Promise<Graph> };
   previewed(selected: Selected | null): void;
   select(target: Target): void;
   /** The reader chose another view, which the address must include. */
@@ -32,8 +32,6 @@ export interface PictureHost {
 
 export class PictureView {
   readonly root = make("div", { class: "picture" });
-  private readonly host: PictureHost;
-  private readonly stage: string;
   private readonly canvas = new Canvas(() => this.resized());
   private readonly facts = make("div", { class: "picture-facts", "aria-live": "polite" });
   private readonly words = make("p", { class: "picture-words soft", role: "status" });
@@ -60,13 +58,14 @@ export class PictureView {
   private shownAround = "";
   private aboutDrawing = "";
   private aboutSearch = "";
-  /** Steps around the selection to show, as in the page's address. */
-  private readonly address: { hops: number };
 
-  constructor(parent: HTMLElement, stage: string, address: { hops: number }, host: PictureHost) {
-    this.host = host;
-    this.stage = stage;
-    this.address = address;
+  /** `address`: the steps around the selection to show, as in the page's address. */
+  constructor(
+    parent: HTMLElement,
+    private readonly stage: string,
+    private readonly address: { hops: number },
+    private readonly host: PictureHost,
+  ) {
     this.build();
     parent.replaceChildren(this.root);
   }
@@ -123,7 +122,7 @@ export class PictureView {
 
   /** Fetch and draw; throws the message that the pane should show. */
   async load(): Promise<void> {
-    this.graph = await this.host.graphOf(this.stage);
+    this.graph = await this.host.pictures.graphOf(this.stage);
     this.canvas.element.setAttribute("aria-label", `${wholeOf(this.graph)} ${KEYS}`);
     this.relight();
     this.search();

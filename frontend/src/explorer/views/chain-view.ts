@@ -3,21 +3,13 @@
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
-import { type Chain, chainOf, type Link, type LinkPlace, type Step } from "../state/chain";
+import { type Chain, chainOf, type Link, type Step } from "../state/chain";
 import type { Selected } from "../state/links";
 import { chainOpen } from "../state/preferences";
-import type { ExplorerState } from "../state/state";
+import type { ViewHost } from "./host";
 
 /** Words next to the steps; the rest is in their tooltip. */
 const WORDS = 3;
-
-export interface ChainHost {
-  readonly state: ExplorerState;
-  part(selector: string): HTMLElement;
-  /** Scroll a pane to a place. */
-  lead(place: LinkPlace): Promise<void>;
-  lineText(key: string, line: number): Promise<string | null>;
-}
 
 export class ChainView {
   private readonly root: HTMLElement;
@@ -27,7 +19,7 @@ export class ChainView {
   /** Each drawing has a number, so that texts that arrive late do not fill a newer one. */
   private drawn = 0;
 
-  constructor(private readonly host: ChainHost) {
+  constructor(private readonly host: ViewHost) {
     this.root = host.part(".chain");
     this.steps = host.part(".chain-steps");
     this.words = host.part(".chain-words");

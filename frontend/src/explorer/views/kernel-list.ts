@@ -7,7 +7,7 @@ import { kindOf, kindsOf } from "../kernels/kinds";
 import { instancesOf, kernelName } from "../kernels/name";
 import type { Kernel } from "../shapes";
 import { timesOfInstances } from "../state/follow";
-import type { ExplorerState } from "../state/state";
+import type { ViewHost } from "./host";
 
 /** Kernels in one chunk of the list. The browser skips chunks that are not visible. */
 const PIECE = 40;
@@ -29,11 +29,6 @@ function aboutOf(kernel: Kernel): string {
   }
   if (kernel.time_source) about.push(kernel.time_source);
   return about.join("\n");
-}
-
-export interface KernelListHost {
-  chooseKernel(kernel: Kernel): void;
-  instanceChosen(instance: number | null): void;
 }
 
 /** `instance`: the chosen one of `count`; null for all of them. */
@@ -58,11 +53,9 @@ export class KernelList {
   private readonly instances: HTMLSelectElement;
   private instance: number | null = null;
 
-  constructor(
-    side: HTMLElement,
-    private readonly state: ExplorerState,
-    private readonly host: KernelListHost,
-  ) {
+  constructor(private readonly host: ViewHost) {
+    const side = host.part(".side");
+    const { state } = host;
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
@@ -204,7 +197,7 @@ export class KernelList {
     this.instances.value = String(instance ?? 0);
     for (const kernel of this.kernels) {
       const time = this.options.get(kernel.name)?.querySelector(".time");
-      if (time) time.textContent = figureOf(kernel, instance, this.state.instances.length);
+      if (time) time.textContent = figureOf(kernel, instance, this.host.state.instances.length);
     }
   }
 

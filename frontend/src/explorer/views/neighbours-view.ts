@@ -7,20 +7,12 @@ import { ask } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Graph } from "../picture/graph";
 import { giversOf, type Neighbour, takersOf, whyApart } from "../picture/neighbours";
-import type { GraphPicture, Kernel } from "../shapes";
-import type { LinkPlace } from "../state/chain";
+import type { Kernel } from "../shapes";
 import { callOf } from "../state/follow";
-import type { ExplorerState } from "../state/state";
+import type { ViewHost } from "./host";
 
 /** Most neighbours, and calls between two, that are listed. */
 const LISTED = 5;
-
-export interface NeighboursHost {
-  readonly picture: GraphPicture;
-  readonly state: ExplorerState;
-  readonly pictures: { graphOf(stage: string): Promise<Graph> };
-  lead(place: LinkPlace): Promise<void>;
-}
 
 export class NeighboursView {
   private readonly body = make("div", { class: "unmapped", tabindex: "0" });
@@ -30,7 +22,7 @@ export class NeighboursView {
     this.body,
   );
 
-  constructor(private readonly host: NeighboursHost) {}
+  constructor(private readonly host: ViewHost) {}
 
   async open(kernel: Kernel): Promise<void> {
     const { index, selected, handle } = this.host.state;
@@ -62,12 +54,13 @@ export class NeighboursView {
   }
 
   private fusing(asked: Record<string, string>): string {
-    return `/runs/${this.host.picture.run.id}/compile/fusing?${new URLSearchParams(asked)}`;
+    return `/runs/${this.host.state.picture.run.id}/compile/fusing?${new URLSearchParams(asked)}`;
   }
 
   private loops(kernel: Kernel, fusing: FusingPage | null): HTMLElement | string {
+    const { slug } = this.host.state.picture.graph;
     const rows = fusing?.loops?.rows.filter(
-      ({ graph, kernel: name }) => graph === this.host.picture.graph.slug && name === kernel.name,
+      ({ graph, kernel: name }) => graph === slug && name === kernel.name,
     );
     if (!rows?.length) return "";
     const list = rows.map(({ loops, vectorised, how }) =>
@@ -107,7 +100,7 @@ export class NeighboursView {
     const names = two.map((each) => each?.kernel).sort();
     const pair = fusing?.unfused.find(
       (each) =>
-        each.graph === this.host.picture.graph.slug &&
+        each.graph === this.host.state.picture.graph.slug &&
         [each.one.kernel, each.other.kernel].sort().join() === names.join(),
     );
     const why = whyApart(graph, at, group) ?? pair?.reasons.join(" ").replaceAll("`", "");
@@ -134,7 +127,7 @@ export class NeighboursView {
   /** Goes to the call in the wrapper. */
   private link(graph: Graph, at: number): HTMLElement {
     const group = graph.groups[at];
-    const kernel = this.host.picture.kernels.find(({ name }) => name === group?.kernel);
+    const kernel = this.host.state.picture.kernels.find(({ name }) => name === group?.kernel);
     const call = kernel?.calls.find(({ handle }) => handle === group?.handle);
     return button(group?.title ?? "", { class: "link", title: kernel?.name ?? "" }, () => {
       this.dialog.close();

@@ -6,9 +6,8 @@ import { button, make } from "../../shared/elements";
 import { certainty } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { STAGES } from "../../shared/vocabulary";
-import type { LinkPlace } from "../state/chain";
 import { type LitLine, plain, type Reason, reasonOf } from "../state/reasons";
-import type { ExplorerState } from "../state/state";
+import type { ViewHost } from "./host";
 
 /** Most lines of a pane that are explained. */
 const OF_PANE = 4;
@@ -20,15 +19,6 @@ const EXPLAINED = new Set(
 /** Most operations of a line that are explained. */
 const SENTENCES = 3;
 
-export interface ReasonsHost {
-  readonly root: HTMLElement;
-  readonly state: ExplorerState;
-  readonly row: { readonly active: { focus(): void } | null };
-  part(selector: string): HTMLElement;
-  lead(place: LinkPlace): Promise<void>;
-  lineText(key: string, line: number): Promise<string | null>;
-}
-
 export class ReasonsView {
   private readonly root = make("div", {
     class: "reasons",
@@ -37,7 +27,7 @@ export class ReasonsView {
     "aria-label": "How this is known",
   });
 
-  constructor(private readonly host: ReasonsHost) {
+  constructor(private readonly host: ViewHost) {
     host.root.append(this.root);
     host.part(".what").addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest(".how")) this.open();

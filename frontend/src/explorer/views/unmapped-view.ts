@@ -3,27 +3,17 @@
 import { button, cutName, dialogOf, make } from "../../shared/elements";
 import { count, thousands } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
-import type { GraphPicture } from "../shapes";
-import type { LinkPlace } from "../state/chain";
 import { kernelNamed } from "../state/follow";
-import type { LinkIndex } from "../state/links";
 import { type Unmapped, unmappedLines, unmappedNodes } from "../state/unmapped";
+import type { ViewHost } from "./host";
 
 /** Most rows listed for one reason. */
 const LISTED = 100;
 
-export interface UnmappedHost {
-  readonly picture: GraphPicture;
-  readonly index: LinkIndex;
-  part(selector: string): HTMLElement;
-  lead(place: LinkPlace): Promise<void>;
-  stageLines(key: string): Promise<readonly string[]>;
-}
-
 export class UnmappedView {
   private dialog: HTMLDialogElement | null = null;
 
-  constructor(private readonly host: UnmappedHost) {
+  constructor(private readonly host: ViewHost) {
     const open = button("List what is not, and why", { class: "button small" }, () => {
       void this.open();
     });
@@ -41,8 +31,9 @@ export class UnmappedView {
       host.stageLines("code").catch(() => []),
       host.stageLines(POST_GRAD).catch(() => []),
     ]);
-    const lines = unmappedLines(host.index, host.picture, code);
-    const nodes = unmappedNodes(host.index, graph);
+    const { index, picture } = host.state;
+    const lines = unmappedLines(index, picture, code);
+    const nodes = unmappedNodes(index, graph);
     const body = make("div", { class: "unmapped", tabindex: "0" });
     body.append(
       this.part(`${count(lines.length, "line")} of kernels`, lines, "kernel"),
@@ -75,7 +66,7 @@ export class UnmappedView {
   private row(one: Unmapped, stage: string): HTMLElement {
     const entry = button("", { class: "chain-link", title: one.text }, () => {
       this.dialog?.close();
-      const kernel = stage === "kernel" ? kernelNamed(this.host.picture, one.where) : null;
+      const kernel = stage === "kernel" ? kernelNamed(this.host.state.picture, one.where) : null;
       const key = stage === "kernel" ? "code" : stage;
       void this.host.lead({ stage, key, line: one.line, file: null, kernel, handle: null });
     });
