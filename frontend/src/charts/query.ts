@@ -34,7 +34,6 @@ export function startQuery(): void {
     state: EditorState.create({
       doc: field.value,
       extensions: [
-        EditorView.cspNonce.of(document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? ""),
         EditorView.contentAttributes.of({ "aria-label": "Query", spellcheck: "false" }),
         EditorView.lineWrapping,
         history(),

@@ -22,7 +22,6 @@ export function startViewer(): void {
   const place = document.querySelector<HTMLElement>("#viewer");
   const links = [...document.querySelectorAll<HTMLAnchorElement>("a[data-shows]")];
   if (!place || !links.length) return;
-  const nonce = place.dataset.nonce ?? "";
   let view: EditorView | null = null;
 
   async function show(link: HTMLAnchorElement): Promise<void> {
@@ -41,7 +40,6 @@ export function startViewer(): void {
       state: EditorState.create({
         doc: text,
         extensions: [
-          EditorView.cspNonce.of(nonce),
           EditorState.readOnly.of(true),
           EditorView.contentAttributes.of({ "aria-label": name }),
           lineNumbers(),

@@ -78,7 +78,6 @@ export class Explorer implements ViewHost {
     readonly picture: GraphPicture,
     readonly index: LinkIndex,
     readonly texts: Texts,
-    readonly nonce: string,
     readonly errors: readonly CompileError[],
   ) {
     this.nodesUrl = root.dataset.nodesUrl ?? "";

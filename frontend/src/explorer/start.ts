@@ -17,7 +17,6 @@ import { findable } from "./views/findable";
 export async function start(root: HTMLElement): Promise<Explorer | null> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return null;
-  const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
   const panes = root.querySelector(".panes");
   const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
   try {
@@ -38,7 +37,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
     const run = picture.run.id;
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
-    const explorer = new Explorer(root, picture, new LinkIndex(shown), texts, nonce, errors);
+    const explorer = new Explorer(root, picture, new LinkIndex(shown), texts, errors);
     new Commands(explorer);
     findable(explorer);
     if (picture.reading) {

@@ -180,7 +180,7 @@ async function makeModule(url: URL): Promise<string> {
 async function style(link: HTMLLinkElement): Promise<void> {
   const where = find(addressed(link.getAttribute("href") ?? ""));
   link.removeAttribute("href");
-  link.nonce = NONCE; // where the explorer looks for it
+  link.nonce = NONCE; // where editors of code look for it
   const sheet = document.createElement("style");
   sheet.nonce = NONCE;
   sheet.textContent = where ? await textAt(where) : "";

@@ -43,7 +43,7 @@ export class Editor {
   /** Lines of the code that was compiled last. */
   private compiled: readonly string[] = [];
 
-  constructor(parent: HTMLElement, text: string, nonce: string, events: EditorEvents) {
+  constructor(parent: HTMLElement, text: string, events: EditorEvents) {
     const compile = () => {
       events.compile();
       return true;
@@ -53,7 +53,6 @@ export class Editor {
       state: EditorState.create({
         doc: text,
         extensions: [
-          EditorView.cspNonce.of(nonce),
           EditorView.contentAttributes.of({
             "aria-label": "Code. Ctrl-Enter compiles; Escape, then Tab, leaves the editor.",
             spellcheck: "false",

@@ -48,8 +48,7 @@ class Play {
   constructor(private readonly root: HTMLElement) {
     this.form = this.part("form");
     const typed = this.part<HTMLTextAreaElement>("textarea");
-    const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
-    this.editor = new Editor(this.part(".play-editor"), typed.value, nonce, {
+    this.editor = new Editor(this.part(".play-editor"), typed.value, {
       compile: () => void this.compile("asked"),
       edited: () => this.wait(),
       reached: (line) => this.select(line),

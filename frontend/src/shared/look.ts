@@ -1,7 +1,7 @@
 // The appearance of code in the panes and in the playground, light and dark.
 import { EditorView } from "@codemirror/view";
 
-export const LOOK = EditorView.theme({
+const THEME = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
@@ -31,3 +31,8 @@ export const LOOK = EditorView.theme({
     backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)",
   },
 });
+
+/** The page's content policy lets in only styles with its nonce. */
+const nonce = globalThis.document?.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
+
+export const LOOK = [THEME, EditorView.cspNonce.of(nonce)];

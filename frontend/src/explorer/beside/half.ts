@@ -24,10 +24,7 @@ export class Half {
   private index: LinkIndex | null = null;
   private key = "";
 
-  constructor(
-    readonly root: HTMLElement,
-    private readonly nonce: string,
-  ) {
+  constructor(readonly root: HTMLElement) {
     const { run = "", graph = "", stage = "", kernel = "" } = root.dataset;
     this.named = { run, graph, stage, kernel };
   }
@@ -77,7 +74,7 @@ export class Half {
     this.texts = lines.slice(content.first - 1, content.last);
     const body = this.part(".pane-body");
     body.replaceChildren();
-    this.code = new Code(body, events, this.nonce);
+    this.code = new Code(body, events);
     const { language, label, annotated } = content;
     const text = this.texts.join("\n");
     const shown = { text, first: this.first, language, label, annotated };

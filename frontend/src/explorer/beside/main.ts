@@ -43,10 +43,9 @@ class Beside {
   private active = 0;
 
   constructor(private readonly root: HTMLElement) {
-    const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
     const [left, right] = [...root.querySelectorAll<HTMLElement>(".beside-half")];
     if (!left || !right) throw new Error("The page has no sides.");
-    this.halves = [new Half(left, nonce), new Half(right, nonce)];
+    this.halves = [new Half(left), new Half(right)];
     this.hider = root.querySelector(".hide-noise input") as HTMLInputElement;
     this.hider.checked = hideNoise.read();
     this.hider.addEventListener("change", () => this.toggleNoise());

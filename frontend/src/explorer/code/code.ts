@@ -90,7 +90,6 @@ export class Code {
   constructor(
     private readonly parent: HTMLElement,
     private readonly events: CodeEvents,
-    private readonly nonce: string,
   ) {
     this.ruler = new Ruler((line) => this.reveal(line, true));
     parent.append(this.ruler.canvas);
@@ -184,7 +183,6 @@ export class Code {
 
   private extensions(shown: CodeText, options: CodeOptions): Extension {
     return [
-      EditorView.cspNonce.of(this.nonce),
       EditorState.readOnly.of(true),
       EditorView.contentAttributes.of({
         "aria-label": shown.label,

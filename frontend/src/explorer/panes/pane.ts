@@ -22,7 +22,6 @@ import { KernelMenu, type KernelMenuHost } from "./kernel-menu";
 
 export interface PaneHost extends KernelMenuHost, PictureHost {
   readonly texts: Texts;
-  readonly nonce: string;
   readonly options: CodeOptions;
   readonly tints: Tints;
   readonly errors: readonly CompileError[];
@@ -219,7 +218,7 @@ export class Pane {
         clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
         named: (name: string) => this.host.named(name),
       };
-      this.code = new Code(this.body, events, this.host.nonce);
+      this.code = new Code(this.body, events);
     }
     const { first, language, label, annotated } = content;
     const timed = this.address.stage === "source" || this.isOfKernel;
