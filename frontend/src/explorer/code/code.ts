@@ -15,7 +15,7 @@ import { isDark, type Marks, NO_MARKS } from "../state/marks";
 import { coloured } from "./colour";
 import { docOf } from "./documents";
 import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./exchange";
-import { foldedRest } from "./folded-rest";
+import { REST } from "./folded-rest";
 import { foldedRuns, GAPS, HEADS } from "./folded-runs";
 import { foldedAnnotations } from "./folded-types";
 import { heatStrip, setHeat, type WarmthOf } from "./heat";
@@ -219,7 +219,7 @@ export class Code {
     if (this.side) return levelled(this.side); // folded lines would break the alignment
     if (shown && options.only) {
       const types = options.folded && shown.annotated ? foldedAnnotations : [];
-      return [foldedRest(shown.first), types];
+      return [foldedRuns(REST, shown.first), types];
     }
     if (!shown || !options.folded) return [];
     if (shown.language === "ir") return foldedRuns(HEADS, shown.first);

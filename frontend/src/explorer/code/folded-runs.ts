@@ -11,6 +11,7 @@ import {
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { make } from "../../shared/elements";
 import { firstFrom, type Range } from "../state/links";
+import type { Marks } from "../state/marks";
 import { textOf } from "./documents";
 import { Inserted } from "./elements";
 import { marksField } from "./lit-lines";
@@ -31,9 +32,12 @@ export interface Run extends Range {
 }
 
 export interface Folding {
-  runsIn(doc: Text): readonly Run[];
+  /** `lit`: the highlighted lines of the text. */
+  runsIn(doc: Text, lit: () => number[]): readonly Run[];
   /** The label of the mark. */
   words: string;
+  /** The key that shows all lines. */
+  key: string;
   /** The lines are empty, so their mark does not open. */
   unknown?: boolean;
 }
@@ -123,25 +127,31 @@ function remembered(runsOf: (text: string) => Run[]): Folding["runsIn"] {
 export const HEADS: Folding = {
   runsIn: remembered(headsOf),
   words: "of dependencies, layouts, users",
+  key: "t",
 };
 export const GAPS: Folding = {
   runsIn: remembered(gapsOf),
   words: "that no graph names",
+  key: "t",
   unknown: true,
 };
 
-export const opened = StateEffect.define<number>();
+const opened = StateEffect.define<string>();
 
-/** What stands for folded lines. `key` shows all of them. */
-export function mark(run: Range, words: string, key = "t"): Decoration {
-  const widget = new Inserted(`${run.first}–${run.last}`, (view) => {
+function nameOf({ first, last }: Range): string {
+  return `${first}–${last}`;
+}
+
+/** What stands for folded lines. */
+function mark(run: Range, { words, key }: Folding): Decoration {
+  const widget = new Inserted(nameOf(run), (view) => {
     const title = `Lines ${words}. Click to show them; ${key} shows all.`;
     const label = `⋯ ${run.last - run.first + 1} lines`;
     const element = make("span", { class: "folded run", title }, label);
     element.addEventListener("mousedown", (event) => {
       event.preventDefault();
       event.stopPropagation();
-      view.dispatch({ effects: opened.of(run.first) });
+      view.dispatch({ effects: opened.of(nameOf(run)) });
     });
     return element;
   });
@@ -149,25 +159,33 @@ export function mark(run: Range, words: string, key = "t"): Decoration {
 }
 
 /** Says that a text has missing lines. */
-function gap({ first, last }: Range): Decoration {
+function gap(run: Range): Decoration {
   const title = "No graph quotes these lines, and the file was not uploaded.";
-  const words = last > first ? `${first}–${last} not in the trace` : "not in the trace";
+  const words = `${run.last > run.first ? `${nameOf(run)} ` : ""}not in the trace`;
   const widget = new Inserted(words, () => make("span", { class: "gap", title }, words));
   return Decoration.replace({ widget });
 }
 
 interface Folds {
-  runs: readonly Run[];
-  open: ReadonlySet<number>;
+  open: ReadonlySet<string>;
   /** Positions of folded stretches: hovering makes new marks, but rarely changes these. */
   folded: string;
   shown: DecorationSet;
 }
 
-export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): Extension {
-  const isOpen = (state: EditorState, run: Run, open: ReadonlySet<number>): boolean => {
-    if (unknown) return false;
-    if (open.has(run.first)) return true;
+/** The highlighted lines of a text, counted from 1. */
+function litLines({ pinned, origin }: Marks, first: number): number[] {
+  const lines = Array.from(pinned.lines, (line) => line - first + 1);
+  for (let line = origin?.first ?? 1; line <= (origin?.last ?? 0); line++) {
+    lines.push(line - first + 1);
+  }
+  return lines.sort((one, other) => one - other);
+}
+
+export function foldedRuns(folding: Folding, first: number): Extension {
+  const isOpen = (state: EditorState, run: Run, open: ReadonlySet<string>): boolean => {
+    if (folding.unknown) return false;
+    if (open.has(nameOf(run))) return true;
     const from = run.first + first - 1;
     const to = run.last + first - 1;
     const holds = (line: number | null) => line !== null && from <= line && line <= to;
@@ -179,22 +197,18 @@ export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): 
     // A match of the search is selected.
     return !main.empty && main.to >= run.from && main.from <= run.to;
   };
-  const show = (
-    state: EditorState,
-    runs: readonly Run[],
-    open: ReadonlySet<number>,
-    before: Folds | null,
-  ): Folds => {
+  const show = (state: EditorState, open: ReadonlySet<string>, before: Folds | null): Folds => {
+    const runs = folding.runsIn(state.doc, () => litLines(state.field(marksField), first));
     const closed = runs.filter((run) => !isOpen(state, run, open));
-    const folded = closed.map((run) => run.first).join();
+    const folded = closed.map(nameOf).join();
     if (folded === before?.folded) return before; // there are thousands of marks
     const ranges = closed.map((run) =>
-      (unknown ? gap(run) : mark(run, words)).range(run.from, run.to),
+      (folding.unknown ? gap(run) : mark(run, folding)).range(run.from, run.to),
     );
-    return { runs, open, folded, shown: Decoration.set(ranges) };
+    return { open, folded, shown: Decoration.set(ranges) };
   };
   return StateField.define<Folds>({
-    create: (state) => show(state, runsIn(state.doc), new Set(), null),
+    create: (state) => show(state, new Set(), null),
     update: (folds, transaction) => {
       const { state } = transaction;
       const asked = transaction.effects.flatMap((effect) =>
@@ -207,7 +221,7 @@ export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): 
         marks.origin !== before.origin ||
         marks.current !== before.current;
       if (!asked.length && !changed && !transaction.selection) return folds;
-      return show(state, folds.runs, new Set([...folds.open, ...asked]), folds);
+      return show(state, new Set([...folds.open, ...asked]), folds);
     },
     provide: (field) => EditorView.decorations.from(field, (folds) => folds.shown),
   });
