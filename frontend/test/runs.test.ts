@@ -7,10 +7,12 @@ import { stepOf } from "../src/explorer/code/heat";
 /** The lines of runs, which are where the positions of the runs say. */
 function linesOf(folding: Folding, lines: string[]): { first: number; last: number }[] {
   const doc = Text.of(lines);
-  return folding.runsIn(doc, () => []).map(({ first, last, from, to }) => {
-    assert.deepEqual([from, to], [doc.line(first).from, doc.line(last).to]);
-    return { first, last };
-  });
+  return folding
+    .runsIn(doc, () => [])
+    .map(({ first, last, from, to }) => {
+      assert.deepEqual([from, to], [doc.line(first).from, doc.line(last).to]);
+      return { first, last };
+    });
 }
 
 test("the head of a scheduler node ends where its body, or what it is made of, begins", () => {

@@ -2,12 +2,13 @@
 // `tests/test_certainty.py` compares it with what Python says of the same links.
 import { readFileSync } from "node:fs";
 import type { GraphPicture, Links } from "../src/explorer/shapes";
-import { KERNEL, ofSelection } from "../src/explorer/state/certainty";
+import { KERNEL } from "../src/explorer/state/certainty";
 import { chainOf } from "../src/explorer/state/chain";
 import { selectNamed } from "../src/explorer/state/follow";
 import { LinkIndex } from "../src/explorer/state/links";
 import { classesOf, NO_MARKS } from "../src/explorer/state/marks";
 import { reasonOf } from "../src/explorer/state/reasons";
+import { ofSelection } from "../src/explorer/state/summary";
 
 interface Asked {
   links: Links;

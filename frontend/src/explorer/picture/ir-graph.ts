@@ -3,6 +3,7 @@
 import { hueOf } from "../../shared/naming";
 import { kernelTitle } from "../kernel-names";
 import type { Kernel } from "../shapes";
+import { kernelAt } from "../state/follow";
 import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";
 
@@ -77,9 +78,7 @@ function kernelOf(
 ): Kernel | null {
   for (const op of index.namesAt(stage, node.first, node.last, "op:").slice(0, 8)) {
     for (const line of index.linesOf("code", op).slice(0, 1)) {
-      const found = kernels.find(
-        ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
-      );
+      const found = kernelAt(kernels, line);
       if (found) return found;
     }
   }

@@ -3,6 +3,7 @@
 import { count } from "../../shared/figures";
 import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
+import { holds, kernelAt } from "./follow";
 import type { LinkIndex } from "./links";
 
 /** Operations that compute nothing: they read, write, or give an index or a number. */
@@ -41,9 +42,7 @@ function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string):
       if (MINOR.test(op)) continue;
       bodies.add(body);
       const at = index.linesOf("code", entity, 2)[0];
-      const kernel = kernels.find(
-        ({ first, last }) => at !== undefined && first !== null && first <= at && at <= (last ?? 0),
-      );
+      const kernel = at === undefined ? null : kernelAt(kernels, at);
       if (kernel) found.add(kernel.name);
     }
   }
@@ -77,8 +76,7 @@ export function listedOnly(index: LinkIndex, kernel: Kernel): string[] {
 
 /** Whether lines of the kernel, or a call of the library, compute a node for sure. */
 export function computes(index: LinkIndex, kernel: Kernel, node: string): boolean {
-  const { first, last, calls } = kernel;
   const lines = index.linesOf("code", `fx:${node}`, 2);
-  const own = (line: number) => first !== null && first <= line && line <= (last ?? 0);
-  return lines.some((line) => own(line) || calls.some((call) => call.line === line));
+  const calls = new Set(kernel.calls.map((call) => call.line));
+  return lines.some((line) => holds(kernel, line) || calls.has(line));
 }

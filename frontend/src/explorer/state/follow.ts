@@ -9,12 +9,12 @@ export function kernelNamed(picture: GraphPicture, name: string | null): Kernel 
 }
 
 /** The kernel whose definition contains a line of the output code. */
-export function kernelAt(picture: GraphPicture, line: number): Kernel | null {
-  return (
-    picture.kernels.find(
-      ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
-    ) ?? null
-  );
+export function kernelAt(kernels: readonly Kernel[], line: number): Kernel | null {
+  return kernels.find((each) => holds(each, line)) ?? null;
+}
+
+export function holds({ first, last }: Kernel, line: number): boolean {
+  return first !== null && first <= line && line <= (last ?? 0);
 }
 
 /** The link entity of one call, or the mark for all calls. */

@@ -255,7 +255,7 @@ export class ExplorerState {
   private follow(selected: Selected, target: Target): void {
     const computing = this.kernelsOf(selected);
     const line = "line" in target && target.stage === "kernel" ? target.line : null;
-    const holding = line === null ? null : kernelAt(this.picture, line);
+    const holding = line === null ? null : kernelAt(this.picture.kernels, line);
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
       // The most expensive kernel whose operations are highlighted or whose call computes the

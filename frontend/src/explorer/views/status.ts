@@ -4,11 +4,10 @@ import { make } from "../../shared/elements";
 import { count, microseconds, share, spread } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
 import { instancesOf } from "../kernels/name";
-import { type Certainty, ofSelection } from "../state/certainty";
 import { isPart, type Spent, spentIn, timesOfInstances } from "../state/follow";
 import type { Selected } from "../state/links";
 import type { ExplorerState } from "../state/state";
-import { placeName } from "../state/summary";
+import { type Certainty, ofSelection, placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
