@@ -45,12 +45,12 @@ export class Commands {
     Object.assign(this.explorer.options, change);
     fold.write(this.explorer.options.folded);
     wrap.write(this.explorer.options.wrapped);
-    for (const pane of this.explorer.row.panes) pane.adjust(this.explorer.options);
+    for (const pane of this.explorer.row.panes) pane.code?.adjust(this.explorer.options);
   }
 
   private pinCaret(extend: boolean): void {
     const pane = this.explorer.row.active;
-    const line = pane?.caretLine;
+    const line = pane?.code?.caretLine();
     if (document.activeElement?.closest(".side")) {
       const { kernel } = this.explorer.state;
       if (kernel) this.explorer.chooseKernel(kernel);

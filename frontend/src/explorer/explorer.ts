@@ -91,7 +91,7 @@ export class Explorer implements ViewHost {
     this.figures = new KernelFigures(root.dataset.kernelsUrl ?? "");
     this.showColours(colours.read());
     this.row = new PaneRow(this);
-    this.comparison = new Comparison(this.row, this.state);
+    this.comparison = new Comparison(this.row, this.state, this.options);
     this.list = new KernelList(this);
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
@@ -158,7 +158,7 @@ export class Explorer implements ViewHost {
 
   /** Keep the line in the middle of each pane in the address, until something changes. */
   private keepMiddles(): void {
-    for (const pane of this.row.panes) pane.address.middle = pane.middleLine;
+    for (const pane of this.row.panes) pane.address.middle = pane.code?.middleLine();
     history.replaceState(null, "", write(this.state.address(this.comparison.at)));
   }
 
@@ -290,8 +290,8 @@ export class Explorer implements ViewHost {
     const pane = this.row.at(address);
     if (!pane) return;
     this.row.active = pane;
-    pane.reveal(line);
-    pane.placeCaret(line);
+    pane.code?.reveal(line);
+    pane.code?.placeCaret(line);
     pane.focus();
   }
 
@@ -355,16 +355,12 @@ export class Explorer implements ViewHost {
   }
 
   named(name: string): void {
-    for (const pane of this.row.panes) pane.name(name);
+    for (const pane of this.row.panes) pane.code?.name(name);
   }
 
   /** The pointer is on a node of a picture. */
   previewed(selected: Selected | null): void {
     if (this.state.preview(selected)) this.light();
-  }
-
-  clicked(pane: Pane, line: number, extend: boolean): void {
-    this.pin(pane, line, extend);
   }
 
   /** A picture shows more or less of its graph. */
@@ -447,7 +443,7 @@ export class Explorer implements ViewHost {
     const { state, picture } = this;
     const { stage } = pane.address;
     // A comment refers to all the nodes below it.
-    const isCode = (each: number) => !/^\s*(#|\/\/)/.test(pane.text(each) ?? "");
+    const isCode = (each: number) => !/^\s*(#|\/\/)/.test(pane.code?.text(each) ?? "");
     const lit = [...state.matchesIn(pane.address, state.selected).lines].find(isCode) ?? null;
     const line = stage === "source" ? null : (state.originIn(pane.address)?.first ?? lit);
     return entriesOf(picture, siblings, stage, state.kernel, line);

@@ -40,20 +40,20 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       const { state } = explorer;
       return [...state.matchesIn(paneOf(stage).address, state.selected).lines];
     },
-    text: (stage, line) => paneOf(stage).text(line),
+    text: (stage, line) => paneOf(stage).code?.text(line) ?? null,
     find: (stage, part) => {
       const pane = paneOf(stage);
       if (pane.content?.kind !== "code") return [];
       const found: number[] = [];
       for (let line = pane.content.first; line <= pane.content.last; line++) {
-        if (pane.text(line)?.includes(part)) found.push(line);
+        if (pane.code?.text(line)?.includes(part)) found.push(line);
       }
       return found;
     },
-    reveal: (stage, line) => paneOf(stage).reveal(line),
+    reveal: (stage, line) => paneOf(stage).code?.reveal(line),
     cursorText: (stage) => {
-      const pane = paneOf(stage);
-      return pane.text(pane.caretLine ?? 0) ?? "";
+      const { code } = paneOf(stage);
+      return code?.text(code.caretLine()) ?? "";
     },
   };
 }

@@ -147,10 +147,7 @@ class Beside {
   private scroll(): void {
     const [left, right] = this.halves;
     this.apart?.();
-    this.apart = scrollTogether(
-      left.code?.view.scrollDOM ?? null,
-      right.code?.view.scrollDOM ?? null,
-    );
+    this.apart = scrollTogether(left.code, right.code);
   }
 
   /** Mark all differences, or only the relevant ones. */

@@ -2,13 +2,13 @@
 // line is part of; for a kernel's line, the number of instructions; for machine code, the number of
 // live registers.
 
-import { type Extension, StateEffect, StateField } from "@codemirror/state";
+import { type Extension, StateEffect } from "@codemirror/state";
 import { gutter } from "@codemirror/view";
 import type { FileHeat } from "../../shared/api";
 import { count, microseconds, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
 import { Sign } from "./elements";
-import { firstLine } from "./lit-lines";
+import { fieldOf, firstLine } from "./lit-lines";
 
 export interface LineTime {
   /** Time of all kernels that the line is part of. */
@@ -81,13 +81,7 @@ export function warmthOfTimes(heat: Heat): WarmthOf {
 
 export const setHeat = StateEffect.define<WarmthOf>();
 
-const heatField = StateField.define<WarmthOf>({
-  create: () => COLD,
-  update: (heat, transaction) => {
-    for (const effect of transaction.effects) if (effect.is(setHeat)) return effect.value;
-    return heat;
-  },
-});
+const heatField = fieldOf(setHeat, COLD);
 
 export const heatStrip: Extension = [
   heatField,

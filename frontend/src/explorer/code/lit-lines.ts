@@ -5,6 +5,7 @@ import {
   type Extension,
   Facet,
   StateEffect,
+  type StateEffectType,
   StateField,
 } from "@codemirror/state";
 import { Decoration, gutter, lineNumbers } from "@codemirror/view";
@@ -17,13 +18,15 @@ export const setMarks = StateEffect.define<Marks>();
 /** The number of the text's first line in the artifact. */
 export const firstLine = Facet.define<number, number>({ combine: ([first]) => first ?? 1 });
 
-export const marksField = StateField.define<Marks>({
-  create: () => NO_MARKS,
-  update: (marks, transaction) => {
-    for (const effect of transaction.effects) if (effect.is(setMarks)) return effect.value;
-    return marks;
-  },
-});
+/** A field that an effect sets. */
+export function fieldOf<Value>(set: StateEffectType<Value>, initial: Value): StateField<Value> {
+  return StateField.define<Value>({
+    create: () => initial,
+    update: (value, { effects }) => effects.find((each) => each.is(set))?.value ?? value,
+  });
+}
+
+export const marksField = fieldOf(setMarks, NO_MARKS);
 
 const made = new Map<string, Decoration>();
 
@@ -66,10 +69,7 @@ export const numbers = lineNumbers({
 
 export const setName = StateEffect.define<string>();
 
-const nameField = StateField.define<string>({
-  create: () => "",
-  update: (name, { effects }) => effects.find((each) => each.is(setName))?.value ?? name,
-});
+const nameField = fieldOf(setName, "");
 
 const WORD = /[A-Za-z_]\w*/g;
 /** Words that name nothing. */

@@ -1,4 +1,5 @@
 // Compares two panes side by side: lines aligned, scrolled together, differences marked.
+import type { Code, CodeOptions } from "../code/code";
 import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
 import type { LinkIndex } from "../state/links";
 import type { ExplorerState } from "../state/state";
@@ -7,11 +8,11 @@ import type { PaneRow } from "./row";
 
 /** The token for aligning a line: the only node or operation that it names, or else its words. */
 function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
-  const { content } = pane;
-  if (content?.kind !== "code") return [];
+  const { content, code } = pane;
+  if (content?.kind !== "code" || !code) return [];
   const lines: LevelLine[] = [];
   for (let line = content.first; line <= content.last; line++) {
-    const text = pane.text(line);
+    const text = code.text(line);
     if (text === null) break;
     const named = ["op:", "fx:"].flatMap((kind) => {
       const names = index.namesAt(content.key, line, line, kind, 3);
@@ -32,6 +33,7 @@ export class Comparison {
   constructor(
     private readonly row: PaneRow,
     private readonly state: ExplorerState,
+    private readonly options: CodeOptions,
   ) {}
 
   /** Position of the left one among the panes; null if nothing is compared. */
@@ -63,13 +65,13 @@ export class Comparison {
     if (!before.length || !after.length) return "Both panes must show text to be compared.";
     const [one, other] = level(before, after);
     this.pair = [left, right];
-    left.level(one);
-    right.level(other);
-    this.stop = scrollTogether(left.scroller, right.scroller);
+    left.code?.level(one, this.options);
+    right.code?.level(other, this.options);
+    this.stop = scrollTogether(left.code, right.code);
     // Start where both have content, unless a selected line is visible anyway.
     const first = before.findIndex((_, line) => one.beside.has(line + 1));
     const start = left.content?.kind === "code" ? left.content.first : 1;
-    if (first >= 0 && !selected) left.reveal(first + start);
+    if (first >= 0 && !selected) left.code?.reveal(first + start);
     const words = differences(one, other) || "no line differs";
     return `${left.stage?.title} beside ${right.stage?.title}: ${words}. d ends it.`;
   }
@@ -77,24 +79,22 @@ export class Comparison {
   end(): void {
     if (!this.pair) return;
     this.stop?.();
-    for (const pane of this.pair) pane.level(null);
+    for (const pane of this.pair) pane.code?.level(null, this.options);
     this.pair = null;
     this.stop = null;
   }
 }
 
 /** Scroll two texts together; the returned function stops it. */
-export function scrollTogether(left: HTMLElement | null, right: HTMLElement | null): () => void {
+export function scrollTogether(one: Code | null, other: Code | null): () => void {
+  const [left, right] = [one?.view.scrollDOM, other?.view.scrollDOM];
   if (!left || !right) return () => {};
   const follow = (from: HTMLElement, to: HTMLElement) => () => {
     if (Math.abs(to.scrollTop - from.scrollTop) > 1) to.scrollTop = from.scrollTop;
   };
-  const [ahead, back] = [follow(left, right), follow(right, left)];
-  left.addEventListener("scroll", ahead, { passive: true });
-  right.addEventListener("scroll", back, { passive: true });
+  const [ahead, ended] = [follow(left, right), new AbortController()];
+  left.addEventListener("scroll", ahead, { passive: true, signal: ended.signal });
+  right.addEventListener("scroll", follow(right, left), { passive: true, signal: ended.signal });
   ahead();
-  return () => {
-    left.removeEventListener("scroll", ahead);
-    right.removeEventListener("scroll", back);
-  };
+  return () => ended.abort();
 }

@@ -7,7 +7,6 @@ import { loaded, mayPass, sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { WarmthOf } from "../code/heat";
-import type { Side } from "../code/level";
 import { kernelName } from "../kernels/name";
 import type { PictureHost, PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
@@ -31,7 +30,8 @@ export interface PaneHost extends KernelMenuHost, PictureHost {
   compiledText(key: string): Promise<string>;
   hovered(pane: Pane, line: number | null): void;
   named(name: string): void;
-  clicked(pane: Pane, line: number, extend: boolean): void;
+  /** Select a line, or all lines from the selected one to it. */
+  pin(pane: Pane, line: number, extend: boolean): void;
   chosen(pane: Pane, stage: string, file: string | null): void;
   handleChosen(handle: number | null): void;
   added(pane: Pane): void;
@@ -58,6 +58,8 @@ export class Pane {
   readonly id = `pane-${++paneCount}`;
   readonly root: HTMLElement;
   content: Content | null = null;
+  /** Shows its text, if it has one. */
+  code: Code | null = null;
   private readonly stageChooser = make("select", { class: "stage", "aria-label": "Stage" });
   private readonly fileChooser = make("select", { class: "file", "aria-label": "File" });
   private readonly callChooser = make("select", { class: "call", "aria-label": "Call site" });
@@ -66,7 +68,6 @@ export class Pane {
   private readonly body = make("div", { class: "pane-body" });
   /** For a kernel pane. */
   readonly kernelMenu: KernelMenu;
-  private code: Code | null = null;
   private view: PictureView | null = null;
   private shownAs = "";
   private headAs = "";
@@ -215,7 +216,7 @@ export class Pane {
       const events = {
         hovered: (line: number | null) => this.host.hovered(this, line),
         reached: (line: number) => this.host.hovered(this, line),
-        clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
+        clicked: (line: number, extend: boolean) => this.host.pin(this, line, extend),
         named: (name: string) => this.host.named(name),
       };
       this.code = new Code(this.body, events);
@@ -339,55 +340,11 @@ export class Pane {
     this.closer.hidden = !can;
   }
 
-  aimAt(line: number): Aim | null {
-    return this.code?.aimAt(line) ?? null;
-  }
-
   /** Highlight lines of a text and scroll to one; highlight nodes of a picture. */
   light(marks: Marks, aim: Aim | null): void {
     const { selected, hovered } = this.host.state;
     if (!this.isFetching) this.code?.mark(marks, aim); // these are lines of the next text
     this.view?.light(selected, hovered);
-  }
-
-  get caretLine(): number | null {
-    return this.code?.caretLine() ?? null;
-  }
-
-  get middleLine(): number | undefined {
-    return this.code?.middleLine();
-  }
-
-  text(line: number): string | null {
-    return this.code?.text(line) ?? null;
-  }
-
-  anyInSight(lines: readonly number[]): boolean {
-    return this.code?.anyInSight(lines) ?? false;
-  }
-
-  reveal(line: number): void {
-    this.code?.reveal(line);
-  }
-
-  name(name: string): void {
-    this.code?.name(name);
-  }
-
-  placeCaret(line: number): void {
-    this.code?.placeCaret(line);
-  }
-
-  level(side: Side | null): void {
-    this.code?.level(side, this.host.options);
-  }
-
-  get scroller(): HTMLElement | null {
-    return this.code?.view.scrollDOM ?? null;
-  }
-
-  adjust(options: CodeOptions): void {
-    this.code?.adjust(options);
   }
 
   find(): void {

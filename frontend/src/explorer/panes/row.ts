@@ -54,7 +54,8 @@ export class PaneRow {
       const marks = state.marksIn(pane.address);
       // Finding the target reads the layout, so do it for all panes before changing any.
       const { middle } = pane.address;
-      const aim = middle ? pane.aimAt(middle) : aimIn(pane, marks.pinned, marks.origin);
+      const { code } = pane;
+      const aim = code && (middle ? code.aimAt(middle) : aimIn(code, marks.pinned, marks.origin));
       return { pane, marks, aim: reveal ? aim : null };
     });
     for (const { pane, marks, aim } of lit) pane.light(marks, aim);
