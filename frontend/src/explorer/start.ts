@@ -18,7 +18,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return null;
   const panes = root.querySelector(".panes");
-  const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
+  const texts = new Texts();
   try {
     const [picture, links] = await Promise.all([
       ask<GraphPicture>(explorerUrl),

@@ -1,7 +1,7 @@
 // Entry of an exported file. Shows the pages in the file: their unchanged scripts get a location, a
 // history and a fetch that read from the file instead of a server. The address of a page follows
 // the #.
-export {};
+import { once } from "../shared/once";
 
 /** Block, first byte, length and type of an answer. */
 type Where = [number, number, number, string];
@@ -26,8 +26,9 @@ const BYTES = new Map(
 );
 const browser = window.location;
 const blocks = [...(await whole()).querySelectorAll<HTMLElement>(".block")];
-const unpacked = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
-const modules = new Map<string, Promise<string>>();
+const block = once((number: number) => unpack(bytesOf(blocks[number]?.textContent ?? "")));
+/** A module of the bundle, with its imports, as an address that the browser can load. */
+const moduleAt = once((path: string) => makeModule(addressed(path)));
 const contents = JSON.parse(new TextDecoder().decode(await block(0))) as Contents;
 
 /** The document. If a server declared another encoding, the text is garbled and must be fetched
@@ -48,12 +49,6 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
     else bytes[size++] = code < 256 ? code : (BYTES.get(code) ?? 0);
   }
   return bytes.subarray(0, size);
-}
-
-function block(number: number): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = unpacked.get(number) ?? unpack(bytesOf(blocks[number]?.textContent ?? ""));
-  unpacked.set(number, bytes);
-  return bytes;
 }
 
 async function unpack(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
@@ -157,13 +152,6 @@ const past = {
 Object.assign(window, { inductorscopeFile: { location: place, history: past, fetch: answer } });
 const BEFORE_MODULES = "const {location, history, fetch} = window.inductorscopeFile;\n";
 
-/** A module of the bundle, with its imports, as an address that the browser can load. */
-function moduleAt(url: URL): Promise<string> {
-  const made = modules.get(url.pathname) ?? makeModule(url);
-  modules.set(url.pathname, made);
-  return made;
-}
-
 async function makeModule(url: URL): Promise<string> {
   const where = find(url);
   let text = where ? await textAt(where) : "";
@@ -171,7 +159,7 @@ async function makeModule(url: URL): Promise<string> {
     [...text.matchAll(/["'](\.\/[\w./-]+\.js)["']/g)].map(([, name]) => name ?? ""),
   );
   for (const name of imported) {
-    const address = await moduleAt(addressed(name, url));
+    const address = await moduleAt(addressed(name, url).pathname);
     text = text.replaceAll(`"${name}"`, `"${address}"`).replaceAll(`'${name}'`, `"${address}"`);
   }
   return URL.createObjectURL(new Blob([BEFORE_MODULES, text], { type: "text/javascript" }));
@@ -210,7 +198,7 @@ async function show(): Promise<void> {
     page.querySelector("#file-note")?.append(contents.note);
   }
   const scripts = [...page.querySelectorAll<HTMLScriptElement>("script[src]")];
-  const sources = scripts.map((script) => addressed(script.getAttribute("src") ?? ""));
+  const sources = scripts.map((script) => addressed(script.getAttribute("src") ?? "").pathname);
   for (const script of scripts) script.remove();
   for (const { name, value } of page.documentElement.attributes)
     document.documentElement.setAttribute(name, value);

@@ -67,7 +67,7 @@ export class Half {
     const content = contentOf(picture, address, this.kernel);
     if (content.kind === "empty") return `${content.what} ${content.why}`;
     if (content.kind === "picture") return "A picture has no lines to compare.";
-    const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
+    const texts = new Texts();
     const lines = await texts.lines(content.file.artifact);
     this.first = content.first;
     this.key = content.key;

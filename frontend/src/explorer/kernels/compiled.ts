@@ -2,6 +2,7 @@
 // of the kernel's lines that they come from.
 import type { MachineText } from "../../shared/api";
 import { count as counted, share } from "../../shared/figures";
+import { once } from "../../shared/once";
 import { ask } from "../../shared/server";
 import { AMDGCN, ASSEMBLY, SASS } from "../../shared/vocabulary";
 import type { Warm, WarmthOf } from "../code/heat";
@@ -21,7 +22,11 @@ interface Reference {
 }
 
 export class Compiled {
-  private readonly texts = new Map<string, Promise<MachineText>>();
+  readonly of = once(async (key: string): Promise<MachineText> => {
+    const [stage = "", ...kernel] = key.split(":");
+    const query = new URLSearchParams({ kernel: kernel.join(":"), stage });
+    return this.add(key, await ask<MachineText>(`${this.url}?${query}`));
+  });
   /** Warmth of a text's lines and, for machine code, of the kernel's lines that they come from. */
   private readonly warmths = new Map<string, WarmthOf>();
 
@@ -32,18 +37,6 @@ export class Compiled {
 
   has(key: string): boolean {
     return this.warmths.has(key);
-  }
-
-  of(key: string): Promise<MachineText> {
-    const [stage, ...kernel] = key.split(":");
-    let text = this.texts.get(key);
-    if (!text) {
-      const query = new URLSearchParams({ kernel: kernel.join(":"), stage: stage ?? "" });
-      text = ask<MachineText>(`${this.url}?${query}`).then((fetched) => this.add(key, fetched));
-      text.catch(() => this.texts.delete(key)); // the next attempt tries again
-      this.texts.set(key, text);
-    }
-    return text;
   }
 
   warmth(key: string): WarmthOf {

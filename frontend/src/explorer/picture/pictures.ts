@@ -1,6 +1,7 @@
 // The graphs that picture panes draw, each made once.
 
 import type { Nodes } from "../../shared/api";
+import { once } from "../../shared/once";
 import { ask, loaded } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
@@ -15,19 +16,9 @@ export interface PicturesHost {
 }
 
 export class Pictures {
-  private readonly graphs = new Map<string, Promise<Graph>>();
+  readonly graphOf = once((stage: string) => (stage === POST_GRAD ? this.fx() : this.ir(stage)));
 
   constructor(private readonly host: PicturesHost) {}
-
-  graphOf(stage: string): Promise<Graph> {
-    let graph = this.graphs.get(stage);
-    if (!graph) {
-      graph = stage === POST_GRAD ? this.fx() : this.ir(stage);
-      graph.catch(() => this.graphs.delete(stage)); // the next attempt tries again
-      this.graphs.set(stage, graph);
-    }
-    return graph;
-  }
 
   private async fx(): Promise<Graph> {
     const { fxGraph } = await loaded(import("./drawing"));
