@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import bulk_write, database_url, sessions
+from inductorscope.store.database.once import keep, once
 from inductorscope.store.tables.models import Worker
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from tests.conftest import ON_SQLITE
 
@@ -23,6 +25,23 @@ def test_postgres_urls_name_our_driver() -> None:
     for given in ("postgres://u:p@h:5/db", "postgresql://u:p@h:5/db"):
         url = database_url(Settings(data=Path("/nowhere"), database_url=given))
         assert url.render_as_string(hide_password=False) == "postgresql+psycopg://u:p@h:5/db"
+
+
+def test_answers_are_kept_only_where_that_was_asked_for(engine: Engine) -> None:
+    computed = []
+
+    @once
+    def square(_: Session, number: int) -> int:
+        computed.append(number)
+        return number * number
+
+    kept, fresh = sessions(engine, read_only=True), sessions(engine, read_only=True)
+    keep(kept)
+    for number in (2, 3, 2, 3):
+        for factory in (kept, fresh):
+            with factory() as session:
+                assert square(session, number) == number * number
+    assert computed == [2, 2, 3, 3, 2, 3]
 
 
 def test_times_keep_their_zone(engine: Engine) -> None:

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
 from inductorscope.settings import Settings
+from inductorscope.store.database.once import keep
 from inductorscope.store.tables.models import Run
 from inductorscope.store.who import VIEWER, WHO, Who
 from inductorscope.units import plural, size_in_bytes
@@ -59,6 +60,7 @@ def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wante
     # A person who can read the data folder needs no token for it.
     open_to_all = replace(settings, token="", accounts=False, oidc_issuer="", proxy_header="")
     app = create_app(open_to_all, alone=True)
+    keep(app.state.parts.read)
     try:
         return export_from(app, who, address, file, wanted)
     finally:

@@ -14,6 +14,7 @@ from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.fields import Prose, view
 from inductorscope.store.database import storable
+from inductorscope.store.database.once import once
 from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
@@ -112,6 +113,7 @@ def is_captured_here(run: Run) -> bool:
     return run.origin == "capture"
 
 
+@once
 def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmark]:
     """Returns the benchmarks of a kernel, the newest first."""
     query = (

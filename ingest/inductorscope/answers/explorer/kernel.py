@@ -1,7 +1,8 @@
 """One kernel and one of its calls; the target of a permalink."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from sqlalchemy import select
@@ -14,7 +15,6 @@ from inductorscope.analyze.failures.shown import PlacedError
 from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
-from inductorscope.answers.explorer.annotated import can_annotate
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
     benchmarks_of,
@@ -41,14 +41,24 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.graph_facts import graph_facts
 from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
+from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.fields import Bytes, Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
-from inductorscope.formats.graph.fx_nodes import FxNodeLine
+from inductorscope.formats.graph.fx_nodes import FxNode, FxNodeLine
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.database.once import once
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import IrNodeDraft
-from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.runs.nodes import (
+    CallTexts,
+    all_kernel_facts,
+    call_texts,
+    fx_nodes,
+    ir_nodes,
+)
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from inductorscope.store.tables.times import CallTime
 
@@ -232,46 +242,36 @@ def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewher
 
 
 def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage:
-    graph = graph_of(session, run, slug)
-    owner = run_of(session, run)
-    kernel = session.scalars(
-        select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
-    ).one_or_none()
-    if kernel is None:
-        raise no_call(run, slug, name, handle)
-    texts = call_texts(session, graph.id)
-    rows = session.execute(
-        select(KernelCall, CallTime)
-        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
-        .where(KernelCall.kernel_id == kernel.id)
-        .order_by(KernelCall.line)
-    ).all()
+    shared = _shared(session, run, slug)
+    graph, owner = shared.graph, shared.owner
+    rows = _calls(session, graph.id, name)
     calls = [
         KernelCallRow(
             call.handle,
             call.handle_known,
             call.line,
-            *texts[call.number],
+            *shared.texts[call.number],
             call.permalink,
             None if time is None else view(KernelCallTime, time, measured=time.known == MEASURED),
         )
-        for call, time in rows
+        for _, call, time in rows
     ]
     times = {
         call.handle: time.time_us
-        for call, time in rows
+        for _, call, time in rows
         if time is not None and time.known == MEASURED
     }
     call = next((item for item in calls if item.handle == handle), None)
     if call is None:
         raise no_call(run, slug, name, handle)
-    works, missing = _works(session, graph, kernel.name)
+    kernel, computed = rows[0][0], set(call.fx_nodes)
+    works = [work for work in shared.works if work.kernel == name]
+    missing = "" if works else "The graph's code does not show the calls of this kernel."
     peaks = run_peaks(owner)
-    step_us, _ = step_time(session, owner)
-    made = CallsOfKernel(slug, kernel, works, peaks, step_us)
+    made = CallsOfKernel(slug, kernel, works, peaks, shared.step_us)
     left_out = left_out_of(session, graph.id, kernel.name)
     machine, assembly = kernel_figures(
-        session, graph, kernel.name, {row.without for row in left_out}
+        session, graph, kernel.name, frozenset(row.without for row in left_out)
     )
     return view(
         KernelPage,
@@ -279,22 +279,22 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         run=RunName(owner.id, owner.name),
         graph=graph_name(graph),
         each_us=each(kernel),
-        share=share(kernel.time_us, kernel_time(session, run)),
-        geometry=Launches(session, owner).of_graph(graph).get(kernel.name),
+        share=share(kernel.time_us, shared.kernels_us),
+        geometry=shared.geometries.get(kernel.name),
         facts={
             name: value
-            for name, value in kernel_facts(session, graph.id, kernel.name).items()
+            for name, value in shared.facts.get(kernel.name, {}).items()
             if name not in (COMPILED, COMPILED_FOR, SOURCE_HASH)
         },
         call=call,
         calls=calls,
-        fx_nodes=_fx_nodes(session, graph, call),
-        ir_nodes=_ir_nodes(session, graph, kernel, handle),
+        fx_nodes=[view(FxNodeRow, node) for node in shared.fx_nodes if node.name in computed],
+        ir_nodes=_ir_nodes(shared, kernel, handle),
         code=_code(session, graph, kernel),
-        head=explorer_head(session, run, slug, ExplorerState()),
-        before=_beside(session, graph, call, -1),
-        after=_beside(session, graph, call, 1),
-        annotated=can_annotate(session, graph.id),
+        head=shared.head,
+        before=next((name for line, name in reversed(shared.calls) if line < call.line), None),
+        after=next((name for line, name in shared.calls if line > call.line), None),
+        annotated=shared.head.annotated,
         errors=[] if owner.failure is None else _errors(session, run, slug, kernel.name),
         elsewhere=[
             each_call
@@ -304,7 +304,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         work=next((_call_work(work) for work in works if work.handle == handle), None),
         roofline=made.like(handle, times) if works else None,
         peaks=peaks,
-        work_missing=missing,
+        work_missing=shared.works_missing or missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         left_out=left_out,
         machine=machine,
@@ -313,20 +313,71 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     )
 
 
-def _beside(
-    session: Session, graph: Graph, call: KernelCallRow, by: Literal[1, -1]
-) -> KernelCallName | None:
-    """Returns the call before (-1) or after (1) one."""
-    further = KernelCall.line < call.line if by < 0 else KernelCall.line > call.line
-    query = (
-        select(Kernel.name, KernelCall.handle)
+class _Shared(msgspec.Struct, frozen=True):
+    """What the pages of a graph's kernels share."""
+
+    owner: Run
+    graph: Graph
+    head: ExplorerHead
+    step_us: float | None
+    kernels_us: float | None
+    geometries: dict[str, Geometry]
+    facts: dict[str, JsonObject]
+    texts: CallTexts
+    calls: list[tuple[int, KernelCallName]]
+    """Line and name of each call, in the order of the lines."""
+    works: list[CallWork]
+    works_missing: str
+    fx_nodes: list[FxNode]
+    ir_nodes: list[IrNodeDraft]
+    links: GraphLinks
+
+
+@once
+def _shared(session: Session, run: str, slug: str) -> _Shared:
+    graph, owner = graph_of(session, run, slug), run_of(session, run)
+    calls = (
+        select(KernelCall.line, Kernel.name, KernelCall.handle)
         .join(Kernel, Kernel.id == KernelCall.kernel_id)
-        .where(KernelCall.graph_id == graph.id, further)
-        .order_by(KernelCall.line.desc() if by < 0 else KernelCall.line)
-        .limit(1)
+        .where(KernelCall.graph_id == graph.id)
+        .order_by(KernelCall.line)
     )
-    row = session.execute(query).one_or_none()
-    return None if row is None else KernelCallName(*row)
+    works, missing = [], ""
+    try:
+        works = graph_facts(session, graph).works
+    except NotAnalysed as error:
+        missing = str(error)
+    links = session.get(Links, graph.id)
+    return _Shared(
+        owner=owner,
+        graph=graph,
+        head=explorer_head(session, run, slug, ExplorerState()),
+        step_us=step_time(session, owner)[0],
+        kernels_us=kernel_time(session, run),
+        geometries=Launches(session, owner).of_graph(graph),
+        facts=all_kernel_facts(session, graph.id),
+        texts=call_texts(session, graph.id),
+        calls=[(line, KernelCallName(name, at)) for line, name, at in session.execute(calls)],
+        works=works,
+        works_missing=missing,
+        fx_nodes=fx_nodes(session, graph.id),
+        ir_nodes=ir_nodes(session, graph.id),
+        links=GraphLinks() if links is None else unpack_links(links.payload),
+    )
+
+
+@once
+def _calls(
+    session: Session, graph_id: int, kernel: str
+) -> Sequence[tuple[Kernel, KernelCall, CallTime | None]]:
+    query = (
+        select(Kernel, KernelCall, CallTime)
+        .join(KernelCall, KernelCall.kernel_id == Kernel.id)
+        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
+        .where(Kernel.graph_id == graph_id, Kernel.name == kernel)
+        .order_by(KernelCall.line)
+    )
+    return [(of, call, time) for of, call, time in session.execute(query)]
 
 
 def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedError]:
@@ -339,33 +390,16 @@ def _call_work(work: CallWork) -> KernelCallWork:
     return view(KernelCallWork, work, bytes=view(BytesMoved, work.bytes))
 
 
-def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
-    try:
-        works = [work for work in graph_facts(session, graph).works if work.kernel == kernel]
-    except NotAnalysed as error:
-        return [], str(error)
-    return works, "" if works else "The graph's code does not show the calls of this kernel."
-
-
-def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
-    wanted = set(call.fx_nodes)
-    return [view(FxNodeRow, node) for node in fx_nodes(session, graph.id) if node.name in wanted]
-
-
-def _ir_nodes(session: Session, graph: Graph, kernel: Kernel, handle: int) -> list[IrNodeRow]:
+def _ir_nodes(shared: _Shared, kernel: Kernel, handle: int) -> list[IrNodeRow]:
     """Returns the scheduler nodes whose operations the kernel's lines compute in this call."""
-    links = session.get(Links, graph.id)
-    if links is None or kernel.first_line is None or kernel.last_line is None:
+    if kernel.first_line is None or kernel.last_line is None:
         return []
     of_call = f"call:{kernel.name}:{handle}"
-    wanted = ir_names(links.payload, kernel.first_line, kernel.last_line, of_call)
-    return [
-        view(IrNodeRow, node, stage=IR_POST)
-        for node in ir_nodes(session, graph.id)
-        if node.name in wanted
-    ]
+    wanted = ir_names(shared.links, kernel.first_line, kernel.last_line, of_call)
+    return [view(IrNodeRow, node, stage=IR_POST) for node in shared.ir_nodes if node.name in wanted]
 
 
+@once
 def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
     if kernel.first_line is None or kernel.last_line is None:
         return None

@@ -37,6 +37,7 @@ from inductorscope.formats.machine.ptx import gcn_facts
 from inductorscope.formats.machine.sass import Sass
 from inductorscope.formats.vocabulary import AMDGCN, ASSEMBLY, SASS
 from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.once import once
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.tables.models import Graph
 from inductorscope.units import percent
@@ -131,8 +132,9 @@ class KernelAssembly(msgspec.Struct, frozen=True):
     """Why there are no instructions, or no lines."""
 
 
+@once
 def kernel_figures(
-    session: Session, graph: Graph, kernel: str, left_out: Collection[int] = ()
+    session: Session, graph: Graph, kernel: str, left_out: frozenset[int] = frozenset()
 ) -> tuple[KernelMachine | None, KernelAssembly | None]:
     """Returns the figures of Triton's compiled files, or of the C++ library; None if they did not
     come with the run."""

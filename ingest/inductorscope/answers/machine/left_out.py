@@ -14,6 +14,7 @@ from inductorscope.answers.missing import NotAnalysed
 from inductorscope.fields import Count, Prose
 from inductorscope.formats.machine.cubin import read_cubin
 from inductorscope.formats.vocabulary import ASSEMBLY, OF_KERNELS, PTX, SASS
+from inductorscope.store.database.once import once
 from inductorscope.store.tables.diagnoses import KernelBenchmark
 
 
@@ -73,6 +74,7 @@ def resources_of(cache: Path, key: str) -> Taken:
     return Taken(count, sum(spills), read_cubin(content).registers, max(live, default=0))
 
 
+@once
 def left_out_of(session: Session, graph_id: int, kernel: str) -> list[LeftOut]:
     """Returns the newest result for each line."""
     query = (

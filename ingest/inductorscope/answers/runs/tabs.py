@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.time.facts import ProfileFacts
 from inductorscope.answers.explorer.benchmark import is_captured_here
+from inductorscope.store.database.once import once
 from inductorscope.store.runs.compile_story import STORY
 from inductorscope.store.tables.models import READING, CompileStory, Profile, Run
 
@@ -27,6 +28,7 @@ class RunTabs(msgspec.Struct, frozen=True):
     reading: bool = False
 
 
+@once
 def run_tabs(session: Session, run_id: str) -> RunTabs:
     run = session.get(Run, run_id)
     if run is None or run.state == READING:
