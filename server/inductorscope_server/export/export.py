@@ -3,7 +3,11 @@
 import asyncio
 import re
 import tempfile
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
+from os import getpid
 from pathlib import Path
 
 import httpx
@@ -11,6 +15,7 @@ import msgspec
 from fastapi import FastAPI
 from inductorscope import urls
 from inductorscope.answers.missing import NotHere
+from inductorscope.processes.dying import die_with
 from inductorscope.settings import Settings
 from inductorscope.store.database.once import keep
 from inductorscope.store.tables.models import Run
@@ -23,6 +28,10 @@ from inductorscope_server.export.gather import BESIDE, LOCATION, Answer, Gathere
 from inductorscope_server.web.app import create_app
 
 ADDRESS = re.compile(r"/runs/(?P<run>\w+)(?:/graphs/(?P<graph>[^/?]+)(?P<part>[/?].*)?)?")
+PROCESSES = 2
+"""Processes that make pages."""
+_own: list[tuple[asyncio.Runner, httpx.AsyncClient]] = []
+"""The loop and the client of such a process."""
 PART = "This file shows a part of a run and does not go back into a server."
 OTHER_RUN = "so that a server reads it as a run with another id"
 WITHOUT_TRACES = f"The run's profiler traces are left out, {OTHER_RUN}."
@@ -44,16 +53,6 @@ class Wanted(msgspec.Struct, frozen=True):
     """A note for the reader about what is shown."""
 
 
-class Gathered(msgspec.Struct, frozen=True):
-    """The contents of a file."""
-
-    start: str
-    """The address of the page that the file opens on."""
-    run: str
-    """The run whose files belong in the file, if it shows the whole run."""
-    answers: dict[str, Answer]
-
-
 def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wanted) -> str:
     """Writes the file of a page as this person sees it; returns in words what the file holds.
     Raises NotHere for an address without a page."""
@@ -62,29 +61,38 @@ def export(settings: Settings, who: Who, address: str, file: Path, wanted: Wante
     app = create_app(open_to_all, alone=True)
     keep(app.state.parts.read)
     try:
-        return export_from(app, who, address, file, wanted)
+        given = app, who, getpid()
+        with ProcessPoolExecutor(PROCESSES, get_context("fork"), _begin, given) as pool:
+            pool.submit(int).result()  # forks while this process has no threads
+            return export_from(app, who, address, file, wanted, pool)
     finally:
         app.state.parts.close()
 
 
-def export_from(app: FastAPI, who: Who, address: str, file: Path, wanted: Wanted) -> str:
-    """Like `export`, from an application that keeps running."""
+def export_from(
+    app: FastAPI, who: Who, address: str, file: Path, wanted: Wanted, pool: Executor | None = None
+) -> str:
+    """Like `export`, from an application that keeps running. `pool`: its processes ask."""
     VIEWER.set(who)
     parts = app.state.parts
-    found = asyncio.run(_gather(app, who, address, wanted))
     notes, inside = [wanted.note] if wanted.note else [], Inside()
-    with tempfile.TemporaryFile() as files, file.open("wb") as out:
-        if not found.run:
-            notes.append(PART)
-        else:
+    with tempfile.TemporaryFile() as files:
+
+        def pack(run_id: str) -> bool:
             with parts.read() as session:
-                run = session.get_one(Run, found.run)
-                same = pack_files(session, run, files, inside, traces=wanted.traces)
-            notes += [NOT_THE_SAME if wanted.traces else WITHOUT_TRACES] * (not same)
+                run = session.get_one(Run, run_id)
+                return pack_files(session, run, files, inside, traces=wanted.traces)
+
+        start, answers, same = asyncio.run(_gather(app, who, address, wanted, pack, pool))
+        if same is None:
+            notes.append(PART)
+        elif not same:
+            notes.append(NOT_THE_SAME if wanted.traces else WITHOUT_TRACES)
         files.seek(0)
         loader = (parts.pages.assets.folder / "file.js").read_bytes().strip()
-        write_file(out, found.start, " ".join(notes), found.answers, loader, files)
-    pages = sum(answer.type.startswith("text/html") for answer in found.answers.values())
+        with file.open("wb") as out:
+            write_file(out, start, " ".join(notes), answers, loader, files)
+    pages = sum(answer.type.startswith("text/html") for answer in answers.values())
     held = [" ".join([f"{plural(pages, 'page')}, {size_in_bytes(file.stat().st_size)}.", *notes])]
     for kind in sorted({kind for kind, _ in inside}):
         count, size = inside[kind, "files"], inside[kind, "bytes"]
@@ -92,23 +100,53 @@ def export_from(app: FastAPI, who: Who, address: str, file: Path, wanted: Wanted
     return "\n".join(held)
 
 
-async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathered:
+def _client(app: ASGIApp, who: Who) -> httpx.AsyncClient:
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, WHO: who}, receive, send)
 
-    async with httpx.AsyncClient(
+    return httpx.AsyncClient(
         transport=httpx.ASGITransport(asked),
         base_url="http://localhost",
         headers={"Accept-Encoding": "identity"},  # this response would only be unpacked again
-    ) as client:
+    )
 
-        async def ask(address: str) -> Answer | None:
-            answer = await client.get(address)
-            if answer.is_redirect:
-                return Answer(LOCATION, answer.headers["location"].encode())
-            if answer.status_code != httpx.codes.OK:
-                return None
-            return Answer(answer.headers["content-type"], answer.content)
+
+async def _ask(client: httpx.AsyncClient, address: str) -> Answer | None:
+    answer = await client.get(address)
+    if answer.is_redirect:
+        return Answer(LOCATION, answer.headers["location"].encode())
+    if answer.status_code != httpx.codes.OK:
+        return None
+    return Answer(answer.headers["content-type"], answer.content)
+
+
+def _begin(app: FastAPI, who: Who, parent: int) -> None:
+    """Begins a process of the pool."""
+    die_with(parent)
+    app.state.parts.engine.dispose(close=False)
+    _own[:] = [(asyncio.Runner(), _client(app, who))]
+
+
+def _answer(address: str) -> Answer | None:
+    ((runner, client),) = _own
+    return runner.run(_ask(client, address))
+
+
+async def _gather(
+    app: ASGIApp,
+    who: Who,
+    address: str,
+    wanted: Wanted,
+    pack: Callable[[str], bool],
+    pool: Executor | None,
+) -> tuple[str, dict[str, Answer], bool | None]:
+    """Returns the address that the file opens on, its answers, and what `pack` returned of the
+    whole run, whose files it packs at the same time; None for a part of a run."""
+    loop = asyncio.get_running_loop()
+    async with _client(app, who) as client:
+
+        def ask(address: str) -> Awaitable[Answer | None]:
+            return loop.run_in_executor(pool, _answer, address) if pool else _ask(client, address)
 
         page = await client.get(address, follow_redirects=True)
         if page.status_code != httpx.codes.OK:
@@ -134,5 +172,6 @@ async def _gather(app: ASGIApp, who: Who, address: str, wanted: Wanted) -> Gathe
             else:
                 raise NotHere(f"The run has no graph {wanted.graph or 'to show'}.")
         gatherer = Gatherer(ask, () if wanted.explorer else follow, wanted.graph)
+        packing = asyncio.create_task(asyncio.to_thread(pack, whole)) if whole else None
         await gatherer.gather(first)
-        return Gathered(address, whole, gatherer.answers)
+        return address, gatherer.answers, await packing if packing else None

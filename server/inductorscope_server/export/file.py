@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from inductorscope.formats.sizes import MIB
@@ -31,8 +32,8 @@ BLOCK = 8 * MIB
 LARGE = MIB // 2
 """A script of the bundle that is at least this large gets a block of its own, because few pages
 load it."""
-FILES = 6
-"""The preset of xz for the run's files."""
+FILES = 3
+"""The preset of xz for the run's files: 6 takes nearly twice as long for 2 % less."""
 STYLE_NONCE = "inductorscope"
 """CodeMirror marks its style sheets with this nonce. The file holds no foreign styles."""
 
@@ -66,10 +67,11 @@ def write_file(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<title>Inductorscope</title></head><body><p>Opening the run &hellip;</p>\n".encode()
     )
-    for block in (contents, *blocks):
-        out.write(b'<script type="text/plain" class="block">')
-        out.write(as_characters(zlib.compress(block, zlib.Z_BEST_COMPRESSION, -zlib.MAX_WBITS)))
-        out.write(b"</script>\n")
+    with ThreadPoolExecutor() as pool:
+        for packed in pool.map(_packed, (contents, *blocks)):
+            out.write(b'<script type="text/plain" class="block">')
+            out.write(as_characters(packed))
+            out.write(b"</script>\n")
     out.write(b'<script type="text/plain">')
     offset = out.tell()
     while piece := files.read(MIB):
@@ -78,6 +80,10 @@ def write_file(
     out.write(b'</script>\n<script type="module">' + loader + b"</script></body></html>\n")
     out.seek(0)
     out.write(first_line(offset, length))
+
+
+def _packed(block: bytes) -> bytes:
+    return zlib.compress(block, zlib.Z_BEST_COMPRESSION, -zlib.MAX_WBITS)
 
 
 def _blocks(answers: Mapping[str, Answer], index: dict[str, list[object] | str]) -> Iterator[bytes]:
@@ -115,7 +121,7 @@ def pack_files(
     sent: list[tuple[str, str]] = []
     with (
         lzma.open(out, "wb", preset=FILES) as packed,
-        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT, bufsize=MIB) as archive,
     ):
         for file in run.report.files:
             digest = digests.get(file.stored or "")

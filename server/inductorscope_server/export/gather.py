@@ -3,11 +3,13 @@
 So an export holds exactly what the server shows to that person: nothing here renders a page.
 """
 
+import asyncio
 import html
 import json
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,6 +25,8 @@ LEFT_OUT = ("log", "timeline", "files", "access", "state", "search", "export")
 MOST_PAGES = 300
 """Most pages in a file. Kernels come after the pages that name them, so the most expensive ones are
 included."""
+AHEAD = 8
+"""Pages that are asked for at the same time."""
 ADDRESS = re.compile(r'\b(href|src|data-[a-z-]{1,40})="(/[^"]*)"')
 LOADED = re.compile(r"data-(explorer|links|nodes|heat|failures)-url|src|data-shows")
 """Attributes with addresses that a page's scripts load."""
@@ -57,6 +61,7 @@ class Gatherer:
         self._graph = graph
         self._waiting: deque[str] = deque()
         self._seen: set[str] = set()
+        self._asked: dict[str, Awaitable[Answer | None]] = {}
 
     async def gather(self, first: Iterable[str]) -> None:
         """Gathers these pages, and the pages that they link to."""
@@ -64,6 +69,9 @@ class Gatherer:
             self._wait(address)
         pages = 0
         while self._waiting and pages < MOST_PAGES:
+            for address in islice(self._waiting, AHEAD):
+                if address not in self._asked:
+                    self._asked[address] = asyncio.ensure_future(self._ask(address))
             pages += await self._page(self._waiting.popleft())
 
     def _visit(self, address: str) -> None:
@@ -93,7 +101,7 @@ class Gatherer:
             self._visit(page.body.decode())
         if page is None or not page.type.startswith("text/html"):
             return False
-        for name, written in ADDRESS.findall(page.body.decode()):
+        for name, written in dict.fromkeys(ADDRESS.findall(page.body.decode())):
             target = html.unescape(written)
             if name == "href" and not target.startswith(BUNDLE):
                 self._visit(target)
@@ -106,7 +114,7 @@ class Gatherer:
         address = address.partition("?v=")[0]  # files of the bundle have a version
         if address in self.answers:
             return None
-        answer = await self._ask(address)
+        answer = await (self._asked.get(address) or self._ask(address))
         if answer is None:
             return None
         self.answers[address] = answer

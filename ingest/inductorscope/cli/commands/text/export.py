@@ -67,6 +67,7 @@ def export(
     from inductorscope import urls
     from inductorscope.answers.missing import NotHere
     from inductorscope.cli.reading import one_run, reading
+    from inductorscope.processes.importing import without_collection
     from inductorscope.processes.memory import limit_growth
     from inductorscope.processes.programs import EXPORTS_FOR, NO_PAGE
     from inductorscope.store.who import OWNER, Who
@@ -88,7 +89,8 @@ def export(
                 settings, address, note = _redacted(
                     session, address, keep or [], hide or [], Path(folder)
                 )
-        server = import_module("inductorscope_server.export.export")
+        with without_collection():
+            server = import_module("inductorscope_server.export.export")
         wanted = server.Wanted(graph, only == "explorer", not without_traces, note)
         target = output if output and not preview else Path(folder) / "preview.html"
         try:
