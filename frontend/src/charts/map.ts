@@ -10,6 +10,8 @@ const HEIGHT = { wide: 380, narrow: 240 };
 const EDGES = 10;
 /** A cut label with fewer characters says nothing. */
 const LEAST = 3;
+/** A tile smaller than the whole map divided by this has no room for such a label. */
+const MOST_TEXTS = 1000;
 
 function hueOfTile(tile: Tile): string {
   if (tile.category !== null) return hueOf(tile.category);
@@ -27,6 +29,7 @@ function short(name: string): string {
 /** `level`: the tile that fills the map; empty for the whole map. */
 export function timeMap({ map }: TimeData, level: string): Drawn {
   const whole = map.reduce((sum, tile) => sum + (tile.parent === "" ? tile.us : 0), 0);
+  const shown = map.find(({ id }) => id === level)?.us ?? whole;
   return (colours, narrow) => ({
     rows: 1,
     height: narrow ? HEIGHT.narrow : HEIGHT.wide,
@@ -45,7 +48,8 @@ export function timeMap({ map }: TimeData, level: string): Drawn {
         textfont: {
           color: map.map(({ category }) => colours(category === null ? "ink" : "panel")),
         },
-        texttemplate: "%{label}<br>%{text}",
+        // Plotly measures each text, which costs more than all the rest.
+        texttemplate: map.map(({ us }) => (us > shown / MOST_TEXTS ? "%{label}<br>%{text}" : "")),
         hovertemplate: "%{hovertext}<br>%{text} a step, %{customdata}<extra></extra>",
         marker: {
           colors: map.map((tile) => colours(hueOfTile(tile))),
@@ -63,10 +67,11 @@ export function timeMap({ map }: TimeData, level: string): Drawn {
 
 /** Cut labels to the size of their tiles: Plotly draws them over others, or drops them. */
 export function cutLabels(place: HTMLElement): void {
+  const cuts: [SVGElement, string][] = [];
   for (const slice of place.querySelectorAll<SVGGElement>("g.slice")) {
     const room = slice.querySelector("path.surface")?.getBoundingClientRect();
     const text = slice.querySelector<SVGTextElement>("text.slicetext");
-    if (!room || !text) continue;
+    if (!room || !text?.textContent?.trim()) continue;
     const lines = [...text.querySelectorAll<SVGTSpanElement>("tspan.line")];
     let height = 0;
     for (const [at, line] of (lines.length ? lines : [text]).entries()) {
@@ -77,7 +82,8 @@ export function cutLabels(place: HTMLElement): void {
       if (keep >= words.length - 1 && height <= room.height) continue;
       // A number must not be cut: the rest would be a different number.
       const isCut = at === 0 && keep >= LEAST && height <= room.height;
-      line.textContent = isCut ? `${words.slice(0, keep)}…` : "";
+      cuts.push([line, isCut ? `${words.slice(0, keep)}…` : ""]);
     }
   }
+  for (const [line, words] of cuts) line.textContent = words; // at the end: lays out once
 }

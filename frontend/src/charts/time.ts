@@ -97,12 +97,13 @@ function showLine(number: string | undefined): void {
   }
 }
 
-function start(): void {
+async function start(): Promise<void> {
   startTableDownloads();
   const carried = document.querySelector("#time-data")?.textContent;
   if (!carried) return;
   const data = JSON.parse(carried) as TimeData;
   for (const place of document.querySelectorAll<HTMLElement>("[data-chart]")) {
+    await new Promise((next) => setTimeout(next)); // each in a task of its own
     const name = place.dataset.chart ?? "";
     const made = CHARTS[name];
     if (made) {
@@ -112,4 +113,4 @@ function start(): void {
   }
 }
 
-start();
+void start();
