@@ -86,12 +86,13 @@ def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:
 
 def test_a_run_is_listed_reported_deleted_restored_and_gone(tmp_path: Path, fixtures: Path) -> None:
     data = ("--data", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    assert "No worker of this machine" in run("worker-health", *data).stderr
     folder = str(fixtures / "neg-does-not-compile")
     found = json.loads(run("ingest", folder, *data, "--json").stdout)["run"]
     (row,) = [line for line in run("runs", *data).stdout.splitlines() if found in line]
     assert row.split()[1:3] == ["neg-does-not-compile", "2.13.0+cpu"]
     assert "max_propagate_nan" in run("report", found, *data).stdout
-    assert "No worker of this machine" in run("worker-health", *data).stderr
     for command in ("measure", "bisect", "improve"):
         refused = run(command, found, *([found] if command != "improve" else []), *data)
         assert refused.returncode == 3

@@ -35,6 +35,7 @@ AT_LEAST_2 = "+- LAMBDA_GUARD: 2 <= L['x'].size()[0]  # y = x + 1  # m.py:3 in f
         ("+- LAMBDA_GUARD: 'a' * 10**10 != L['n']", "n=4", None, ""),
         ("+- LAMBDA_GUARD: '%999999999d' % 1 != L['n']", "n=4", None, ""),
         ("+- NO_SUCH_KIND: L['n']", "n=4", None, ""),
+        ("+- LAMBDA_GUARD: L['x'].size(9) == 4", "x=(4,1)", None, ""),
         ("+- GLOBAL_STATE: ___check_global_state()", "n=4", True, ""),
     ],
 )

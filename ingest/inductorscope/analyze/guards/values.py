@@ -21,6 +21,8 @@ from inductorscope.formats.log.guard_tree import GuardNode, GuardTree
 LARGEST = 2**256
 """Larger numbers are not computed with."""
 
+_FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
+"""What computing a condition may raise."""
 _LOCAL = re.compile(r"L\['([^']{1,200})'\]")
 _TENSOR = re.compile(r"check_tensor\(L\['([^']{1,200})'\], ")
 _EXPRESSIONS = (
@@ -162,7 +164,7 @@ def evaluate(text: str, values: dict[str, Value]) -> Any:  # noqa: ANN401  # any
     grammar."""
     try:
         return _value(ast.parse(text.strip(), mode="eval").body, values)
-    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+    except (SyntaxError, *_FAILURES):
         raise _UnknownError from None
 
 
@@ -170,7 +172,7 @@ def truth(test: ast.expr, values: dict[str, Value]) -> bool | None:
     """Returns whether a condition of the program holds for its arguments; None if unknown."""
     try:
         answer = _value(test, values)
-    except (_UnknownError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+    except (_UnknownError, *_FAILURES):
         return None
     return bool(answer) if isinstance(answer, int | float) else None
 

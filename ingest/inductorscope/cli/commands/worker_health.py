@@ -1,14 +1,16 @@
 """`inductorscope worker-health`: for container checks."""
 
-from inductorscope.cli.app import Data, app, fail, load_settings
+from inductorscope.cli.app import Data, app, fail
 from inductorscope.errors import FAILED
 
 
 @app.command()
 def worker_health(data: Data = None) -> None:
     """Exit with 0 if a worker of this machine sent a heartbeat recently, for container checks."""
-    settings = load_settings(data=data)
+    from inductorscope.cli.reading import reading
     from inductorscope.jobs.queue.health import living_workers
 
-    if not living_workers(settings):
+    with reading(data) as (session, _):
+        living = living_workers(session)
+    if not living:
         fail("No worker of this machine sent a heartbeat recently.", FAILED)

@@ -3,10 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from inductorscope.jobs.queue.slots import this_host
-from inductorscope.settings import Settings
-from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.tables.models import Worker
 
 BEAT_SECONDS = 3.0
@@ -19,8 +18,7 @@ def is_alive(worker: Worker) -> bool:
     return datetime.now(UTC) - worker.beat_at < timedelta(seconds=DEAD_AFTER_SECONDS)
 
 
-def living_workers(settings: Settings) -> list[str]:
+def living_workers(session: Session) -> list[str]:
     """Returns the workers of this machine with a recent heartbeat."""
-    with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
-        rows = session.scalars(select(Worker).where(Worker.host == this_host()))
-        return [row.id for row in rows if is_alive(row)]
+    rows = session.scalars(select(Worker).where(Worker.host == this_host()))
+    return [row.id for row in rows if is_alive(row)]
