@@ -18,6 +18,7 @@ import httpx
 from inductorscope.cli.client import CHUNK
 from inductorscope.jobs.queue.health import living_workers
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import engine_of, sessions
 
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run
 
@@ -335,10 +336,13 @@ def _wait_until_up(url: str, data: Path) -> None:
     settings = Settings(data=data, database_url="")
     while time.monotonic() < until:
         with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"{url}/healthz", timeout=5).status_code == 200 and living_workers(
-                settings
-            ):
+            if httpx.get(f"{url}/healthz", timeout=5).status_code == 200 and _has_worker(settings):
                 return
         time.sleep(0.2)
     said = (data / "serve.log").read_text(errors="replace")
     raise MeasuredProcessError(f"The dashboard did not start in {START_SECONDS} s:\n{said}")
+
+
+def _has_worker(settings: Settings) -> bool:
+    with engine_of(settings) as engine, sessions(engine, read_only=True)() as session:
+        return bool(living_workers(session))

@@ -126,3 +126,29 @@ def test_the_names_of_a_compiled_models_state_are_explained(torch: Any) -> None:
     why = failed(lambda: other.load_state_dict(state), eager)
     assert "begin with `_orig_mod.`" in why.title
     assert "state_dict()" in fix(why)
+
+
+ASSERTED = (
+    "CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously reported "
+    "at some other API call, so the stacktrace below might be incorrect.\nFor debugging consider "
+    "passing CUDA_LAUNCH_BLOCKING=1"
+)
+OVERWRITTEN = (
+    "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. "
+    "To prevent overwriting, clone the tensor outside of torch.compile() or call "
+    "torch.compiler.cudagraph_mark_step_begin() before each model invocation."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "do"),
+    [
+        (ASSERTED, "A kernel found an index that is out of range", "CUDA_LAUNCH_BLOCKING=1"),
+        (OVERWRITTEN, "A result of a CUDA graph is read after a later call", "`.clone()`"),
+    ],
+)
+def test_what_a_gpu_reports_late_is_explained(said: str, title: str, do: str) -> None:
+    why = explain(said, "", "torch.AcceleratorError")
+    judge(why, None)
+    assert (why.fault, why.title[: len(title)]) == ("program", title)
+    assert do in fix(why)

@@ -278,6 +278,10 @@ class ScriptSteps(msgspec.Struct):
     """Torch's number of threads before the script could set another."""
     anomaly: bool = False
     """Whether autograd looks for NaN."""
+    deterministic: bool = False
+    """Whether operators must give the same result each time."""
+    float32_products: str = ""
+    """What `torch.get_float32_matmul_precision()` says."""
     lines: list[LineShare] = msgspec.field(default_factory=list)
     """Lines that the thread was sampled in, the longest first."""
     unchanged: dict[str, float | None] = msgspec.field(default_factory=dict)

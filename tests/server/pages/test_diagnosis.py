@@ -27,7 +27,12 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
 from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
-from inductorscope.answers.runs.diagnosis.machine import anomaly_mode, denormal, threads
+from inductorscope.answers.runs.diagnosis.machine import (
+    anomaly_mode,
+    denormal,
+    deterministic,
+    threads,
+)
 from inductorscope.answers.runs.diagnosis.memory_order import (
     Order,
     different,
@@ -277,7 +282,8 @@ def test_a_table_inside_of_a_compiled_graph_is_large_if_it_is_most_of_its_inputs
 
     def looks_in(table: str) -> bool:
         rows = FxNode("rows", "torch.ops.aten.embedding.default", 2, None, None, None, [table])
-        return large_table(replace(foo1, graphs=[graph], read={graph.slug: [*nodes, rows]}))
+        seen = replace(foo1, graphs=[graph], read={graph.slug: [*nodes, rows]})
+        return large_table(seen) is rows
 
     assert looks_in("primals_1")
     assert not looks_in("primals_2")
@@ -627,6 +633,20 @@ def test_settings_that_slow_a_script_down_are_named(scripted: Evidence) -> None:
     many = threads(scripted)
     assert many is not None
     assert (many.kind, many.concerns) == ("many threads", 0.5)
+
+
+def test_operators_that_add_in_a_fixed_order_are_named(foo1: Evidence) -> None:
+    steps = to_builtins(ScriptSteps(deterministic=True))
+    foo1.session.expunge(foo1.run)
+    foo1.run.environment = {"script": {"processes": [steps]}}
+    adds = [replace(kernel, name="aten.index_put_", us=800.0) for kernel in foo1.kernels[:1]]
+    seen = replace(foo1, kernels=adds, step_us=1000.0, script=script_shown(foo1.run))
+    found = deterministic(seen)
+    assert found is not None
+    assert found.concerns == 0.8
+    assert deterministic(replace(seen, step_us=10_000.0)) is None
+    steps["deterministic"] = False
+    assert deterministic(replace(seen, script=script_shown(foo1.run))) is None
 
 
 def test_time_beside_operators_is_a_cause(scripted: Evidence) -> None:

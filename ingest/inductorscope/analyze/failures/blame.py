@@ -25,6 +25,8 @@ _NO_FAKE = re.compile(
 )
 _RAISED = re.compile(r"(\w{1,80})\(['\"](.{1,400}?)['\"]\)")
 _HANG = re.compile(r"The ranks run different collectives: ")
+_ASSERTED = re.compile(r"device-side assert triggered")
+_OVERWRITTEN = re.compile(r"output of CUDAGraphs that has been overwritten")
 _LIMIT = re.compile(r"FailOnRecompileLimitHit|hit config\.(?:recompile|cache_size)_limit")
 # `Note:` and the like are no advice; neither is how to make torch say more or say nothing.
 _ADVISES = re.compile(
@@ -59,6 +61,9 @@ def judge(failure: Explained, eager: EagerOutcome | None, sources: Collection[st
             _of_program(failure, eager, sources)
         elif failure.component in ("program", "memory", "unknown"):
             failure.fault = "program" if failure.component == "program" else "unknown"
+            failure.fix = (
+                Fix("", " ".join(said)) if (said := torch_advice(failure.message)) else None
+            )
         elif advice := torch_advice(failure.message):
             failure.fault, failure.fix = "unsupported", Fix("", " ".join(advice))
         elif failure.component == "backend":
@@ -92,6 +97,28 @@ def _known(failure: Explained) -> bool:
         failure.fix = Fix(
             "", "Make every rank take the same path: a branch on the rank or on its own data must "
             "not contain a collective. The page Ranks shows where they differ.",
+        )  # fmt: skip
+        failure.fault = "program"
+        return True
+    elif _ASSERTED.search(text):
+        failure.title = "A kernel found an index that is out of range"
+        failure.sentences = [
+            "Such as a label that is no class, or a token that is no row of its table. The device "
+            "tells it at a later call, so the line of the exception may be innocent."
+        ]
+        failure.fix = Fix(
+            "", "Run it with `CUDA_LAUNCH_BLOCKING=1`, or its first failing batch on the "
+            "processor: the exception then comes from the operator. Compare its indices' "
+            "`.min()` and `.max()` with the size that it indexes.",
+        )  # fmt: skip
+        failure.fault = "program"
+        return True
+    elif _OVERWRITTEN.search(text):
+        failure.title = "A result of a CUDA graph is read after a later call wrote over it"
+        failure.sentences = ["Each call of the graph writes to the same memory."]
+        failure.fix = Fix(
+            "", "Keep a copy of each result that must outlive the next call: `.clone()`. Modes "
+            "without CUDA graphs need none.",
         )  # fmt: skip
         failure.fault = "program"
         return True

@@ -402,9 +402,14 @@ class Observer:
             self._compiling.write(facts, folder)
         steps = self.steps
         mine.rank, mine.anomaly = _rank(), torch.is_anomaly_enabled()
+        mine.deterministic = torch.are_deterministic_algorithms_enabled()
+        mine.float32_products = torch.get_float32_matmul_precision()
         mine.count, mine.kinds = steps.step if steps.done else max(0, steps.step - 1), steps.kinds
-        self.clock.wait()
-        times = {step: self.clock.ms(*marks) for step, marks in steps.marks.items()}
+        try:
+            self.clock.wait()
+            times = {step: self.clock.ms(*marks) for step, marks in steps.marks.items()}
+        except RuntimeError:  # the device has failed, and answers nothing any more
+            times = {}
         mine.first_ms = [
             times.get(step) or 0.0 for step in range(1, min(len(times), MOST_FIRST) + 1)
         ]

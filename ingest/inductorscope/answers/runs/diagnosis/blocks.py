@@ -89,7 +89,7 @@ def equal_inside(evidence: Evidence) -> Cause | None:
         f"{times} equal blocks are compiled as one graph of `{compile_.function}`.",
         "If starting takes too long, decorate the `forward` of a block with "
         "`torch.compiler.nested_compile_region`: blocks that differ in weights alone then share "
-        "one compile. Kernels no longer fuse across blocks, so time a step before and after.",
+        "one compile.",
         urls.compile_story(evidence.id),
         why=f"{percent(share)} of its operations are in them. Everything but compiling kernels "
         f"takes {seconds(work_s)}" + (f" of {seconds(whole)} of compile time." if whole else "."),
@@ -97,6 +97,7 @@ def equal_inside(evidence: Evidence) -> Cause | None:
         share=best / whole if whole else None,
         of="compile time",
         known="at most",
+        trade="Kernels no longer fuse across blocks: time a step before and after.",
         lines=evidence.lines_of(inside),
     )
 

@@ -1,12 +1,17 @@
 """What slows a whole run down: other programs, a profile, a debug setting, threads."""
 
+import re
+
 from inductorscope.analyze.time.facts import NO_DURATIONS
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.units import percent, plural
+from inductorscope.units import microseconds, percent, plural
 
 DENORMAL = 0.05
 """Smallest share of an argument's numbers."""
+STANDS_OUT = 0.1
+"""Smallest share of a step that operators in a fixed order must take."""
+_ADDS = re.compile(r"index_put|index_add|scatter|embedding_dense_backward|index_reduce")
 
 
 def disturbed(evidence: Evidence) -> Cause | None:
@@ -46,6 +51,24 @@ def anomaly_mode(evidence: Evidence) -> Cause | None:
     )
 
 
+def deterministic(evidence: Evidence) -> Cause | None:
+    """Operators add up in a fixed order, one number after the other."""
+    step, own = evidence.step_us, {
+        ran.id: ran.us for ran in evidence.kernels if _ADDS.search(ran.name)
+    }  # fmt: skip
+    if not evidence.steps.deterministic or not step or sum(own.values()) < STANDS_OUT * step:
+        return None
+    return Cause(
+        "deterministic",
+        "Deterministic algorithms are on: operators that add to rows which indices name do it in a "
+        f"fixed order, for {microseconds(sum(own.values()))} of {evidence.step}.",
+        "Leave out `torch.use_deterministic_algorithms(True)`, except to look for a fault; or sort "
+        "the indices once and use `torch.segment_reduce`.",
+        concerns=min(sum(own.values()) / step, 1.0),
+        lines=evidence.lines(set(own)),
+    )
+
+
 def denormal(evidence: Evidence) -> Cause | None:
     """A processor computes with numbers that are almost zero."""
     shares = evidence.steps.denormal
@@ -79,4 +102,4 @@ def threads(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (disturbed, counters, anomaly_mode, denormal, threads)
+CHECKS = (disturbed, counters, anomaly_mode, deterministic, denormal, threads)

@@ -45,6 +45,8 @@ SMALL_US = 5.0
 """In shorter calls, starting dominates, so no roofline says how fast they could be."""
 PRODUCTS_LIMITED = 0.5
 """Products that reach this share of the float32 peak are limited by it."""
+NO_TF32 = 1.25
+"""Products that reach more of it may be in TF32, if the capture does not tell."""
 
 SURELY = 0.3
 """Share of a step from which overhead is not only what disturbed the run."""
@@ -202,7 +204,8 @@ def float32_products(evidence: Evidence) -> Cause | Cleared | None:
     done = sum(row.products or 0.0 for row in rows)
     reached = done / us * 1e6 / float32
     wins = us - done / tf32 * 1e6
-    if not PRODUCTS_LIMITED <= reached <= 1.1 or wins < STANDS_OUT * step:
+    in_float32 = evidence.steps.float32_products == "highest" or reached <= NO_TF32
+    if reached < PRODUCTS_LIMITED or not in_float32 or wins < STANDS_OUT * step:
         return None
     return Cause(
         "float32 products",

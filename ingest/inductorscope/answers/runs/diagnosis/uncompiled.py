@@ -43,6 +43,8 @@ SLOW_CONVOLUTION = "aten::_slow_conv2d_forward"
 BUSY = 0.7
 """Share of a step in which a device works, from which the host's lines say nothing of it."""
 SHOWN = 3
+BLOCK_MASK = "create_block_mask("
+AT_ONCE = re.compile(r"aten::_(foreach|fused)_")
 VERY_OFTEN = 100
 """Times that an operator of one step runs, if a loop runs it object by object."""
 _SAME = re.compile(
@@ -77,6 +79,8 @@ class Shares(NamedTuple):
     """Of kernels that compiled code launched."""
     times: dict[str, float]
     """How often each of `ops` runs in a step."""
+    at_once: float
+    """Of optimizers that update all parameters at once, fused or not."""
 
     @property
     def eager(self) -> float:
@@ -147,16 +151,20 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             concerns=min(us / step, 1.0),
             lines=_lines(evidence, us),
         )
+    masks = [line for line in evidence.sampled(shares.eager) if BLOCK_MASK in line.code]
     return Cause(
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
         "not compiled: eager operators outside of every compiled region launch them.",
-        repeated(evidence, shares)
+        "`create_block_mask` asks the rule for each pair of positions: make each mask once, before "
+        "the first step, or compile it: `torch.compile(create_block_mask)`."
+        if masks
+        else repeated(evidence, shares)
         or "Compile the function around them too, such as the whole model or the optimizer's step, "
         "or run them less often.",
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.fuses / step,
-        lines=_lines(evidence, shares.eager),
+        lines=masks or _lines(evidence, shares.eager),
     )
 
 
@@ -277,7 +285,12 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     fuses = sum(us for category, _, us, _ in aten if category == FUSES)
     unknown = sum(us for _, op, us, _ in own if op is None)
     compiled = sum(row[2] for row in rows if not (nothing or row[0].startswith(EAGER)))
-    return Shares(whole, ops, fuses, unknown, compiled=compiled, times=times) if whole else None
+    at_once = sum(us for _, op, us, _ in rows if op is not None and AT_ONCE.match(op))
+    return (
+        Shares(whole, ops, fuses, unknown, compiled=compiled, times=times, at_once=at_once)
+        if whole
+        else None
+    )
 
 
 CHECKS = (uncalled, not_compiled)

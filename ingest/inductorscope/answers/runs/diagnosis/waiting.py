@@ -101,6 +101,10 @@ _OUTSIDE = (
     "Python runs between the operators. Move it out of the step, such as logging and preparing "
     "data, or compile the code around it, such as the optimizer's step."
 )
+_IN_PYTHON = (
+    "The host runs Python in these lines, outside of operators: do it before the loop, in workers "
+    "of a loader, or with one operation on arrays instead of one on each number."
+)
 _STATES = {
     LOADING: _LOADS,
     SYNCHRONISING: "Something waits for the device in every step: look for `.item()`, `.cpu()`, "
@@ -247,7 +251,7 @@ def optimizer(evidence: Evidence) -> Cause | None:
     if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
         shares = kernel_shares(evidence) if device else None
         if shares is not None:  # the time of its kernels, not of the host
-            us = sum(us for op, us in shares.ops.items() if op.startswith("aten::_foreach_"))
+            us = shares.at_once
         return None if us < FUSED_STANDS_OUT * step else _whole_tables(evidence, own.name, us)
     what = f"launches {round(launches)} kernels one by one, which takes the host"
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
@@ -270,7 +274,8 @@ def optimizer(evidence: Evidence) -> Cause | None:
 
 def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
     """The optimizer, launched at once, updates all rows of an embedding."""
-    if not _ran(evidence, DENSE_GRADIENT) and not large_table(evidence):
+    table = large_table(evidence)
+    if not _ran(evidence, DENSE_GRADIENT) and table is None:
         return None
     return Cause(
         "optimizer",
@@ -280,19 +285,23 @@ def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
         urls.time(evidence.id) + "#timeline",
         why="The gradient is filled with zeros in each step, which takes more.",
         concerns=us / (evidence.step_us or us),
-        lines=evidence.sampled(us),
+        lines=evidence.sampled(us)
+        if table is None
+        else evidence.line(table.stack_file, table.stack_line),
     )
 
 
-def large_table(evidence: Evidence) -> bool:
-    """Whether the table of one embedding is most of what a graph that trains takes in."""
+def large_table(evidence: Evidence) -> FxNode | None:
+    """Returns what looks into an embedding whose table is most of what a graph that trains takes
+    in."""
     for graph in evidence.graphs:
         nodes = evidence.nodes().get(graph.slug, ()) if graph.direction == "forward" else ()
         sizes = {node.name: _numbers(node) for node in nodes if node.target == node.name}
-        looked = (node.inputs[:1] for node in nodes if operation(node.target) == "embedding")
-        if any(sizes.get(name, 0) > sum(sizes.values()) / 2 for names in looked for name in names):
-            return True
-    return False
+        for node in nodes:
+            looks = operation(node.target) == "embedding" and node.inputs
+            if looks and sizes.get(node.inputs[0], 0) > sum(sizes.values()) / 2:
+                return node
+    return None
 
 
 def _numbers(node: FxNode) -> int:
@@ -364,14 +373,15 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     if copies:
         why += f" Copying between host and device takes {microseconds(copies)} more."
         us = min(us + copies, step)
+    sampled = evidence.sampled(us) if wait.kind == "unnamed" else []
     return Cause(
         "waiting",
         f"The device is idle for {per} while {_doing(wait)}: {_times(count, wait)}.",
-        _FIXES[wait.kind](freed),
+        _IN_PYTHON if sampled else _FIXES[wait.kind](freed),
         _at(evidence, wait),
         why=why,
         wins_us=us,
-        lines=evidence.line(wait.file, wait.line, f"in {wait.function}"),
+        lines=evidence.line(wait.file, wait.line, f"in {wait.function}") or sampled,
     )
 
 
