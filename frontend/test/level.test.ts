@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differences, level, withoutNumbers } from "../src/explorer/code/level";
+import { differences, level as levelling, withoutNumbers } from "../src/explorer/code/level";
+import { atOnce } from "../src/shared/frames";
+
+const level = (...sides: Parameters<typeof levelling>) => atOnce(levelling(...sides));
 
 const same = (...texts: string[]) => texts.map((text) => ({ tokens: [text], text }));
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { differencesOf } from "../src/explorer/beside/tally";
 import { level } from "../src/explorer/code/level";
 import { meaningOf, withoutNoise } from "../src/explorer/code/noise";
+import { atOnce } from "../src/shared/frames";
 
 const lines = (...texts: string[]) =>
   texts.map((text) => ({ tokens: [text.trim(), text.replace(/\d+/g, "")], text }));
@@ -19,8 +20,8 @@ test("comments, paths and numbers of names say nothing; pragmas and other number
 test("differences that say nothing are left out, and walked past", () => {
   const left = lines("# one", "buf1 = empty(4)", "x = 1", "end");
   const right = lines("# two", "# more", "buf7 = empty(4)", "x = 2", "new", "end");
-  const all = level(left, right);
-  const [ours, theirs] = withoutNoise(all, [left, right]);
+  const all = atOnce(level(left, right));
+  const [ours, theirs] = atOnce(withoutNoise(all, [left, right]));
   assert.ok(all[0].changed.has(2));
   assert.ok(!ours.changed.has(2));
   assert.ok(all[1].only.has(1) || all[1].only.has(2));

@@ -1,4 +1,5 @@
 // Entry of the time pages: their charts, from the JSON in the page, with their downloads.
+import { pause } from "../shared/frames";
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
@@ -103,7 +104,7 @@ async function start(): Promise<void> {
   if (!carried) return;
   const data = JSON.parse(carried) as TimeData;
   for (const place of document.querySelectorAll<HTMLElement>("[data-chart]")) {
-    await new Promise((next) => setTimeout(next)); // each in a task of its own
+    await pause(); // each in a task of its own
     const name = place.dataset.chart ?? "";
     const made = CHARTS[name];
     if (made) {

@@ -144,9 +144,9 @@ export class Explorer implements ViewHost {
     this.state.restore(address);
     if (opening) history.replaceState(null, "", write(this.state.address(null)));
     this.comparison.end();
-    this.settled = this.show(true).then(() => {
+    this.settled = this.show(true).then(async () => {
       const compared = address.compared === null ? null : this.row.panes[address.compared];
-      if (compared) this.status.sayOnce(this.comparison.toggle(compared));
+      if (compared) this.status.sayOnce(await this.comparison.toggle(compared));
     });
   }
 
@@ -451,7 +451,7 @@ export class Explorer implements ViewHost {
 
   /** Compare a pane with its neighbour, or stop comparing. */
   compared(pane: Pane | null): void {
-    this.status.sayOnce(this.comparison.toggle(pane));
+    void this.comparison.toggle(pane).then((said) => this.status.sayOnce(said));
     this.push();
   }
 

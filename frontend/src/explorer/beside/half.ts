@@ -1,4 +1,5 @@
 // One of two texts side by side: its choosers, its text, and the meaning of its lines.
+import type { Slices } from "../../shared/frames";
 import { stageNamed } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { Code, type CodeEvents, type CodeOptions } from "../code/code";
@@ -158,14 +159,18 @@ export class Half {
   }
 
   /** The meaning of each line: within one graph, also the node or operation that it names. */
-  lines(sameGraph: boolean): LevelLine[] {
+  *lines(sameGraph: boolean): Slices<LevelLine[]> {
     const ofNodes = stageNamed(this.named.stage)?.nodes ?? false;
-    return this.texts.map((text, at) => {
+    const lines: LevelLine[] = [];
+    for (const [at, text] of this.texts.entries()) {
+      yield;
       const plain = text.trim();
       const named = sameGraph && this.index ? this.entityOf(at + this.first, text) : null;
       const rough = ofNodes ? operationOf(text) : withoutNumbers(text);
-      return { tokens: [named ?? plain, plain, withoutNumbers(text), rough, startOf(plain)], text };
-    });
+      const tokens = [named ?? plain, plain, withoutNumbers(text), rough, startOf(plain)];
+      lines.push({ tokens, text });
+    }
+    return lines;
   }
 
   private entityOf(line: number, text: string): string | null {

@@ -3,6 +3,7 @@
 import type { RunPage } from "../../shared/api";
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
+import { inSlices, pause } from "../../shared/frames";
 import { key, listen } from "../../shared/keys";
 import { ask, sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
@@ -70,7 +71,7 @@ class Beside {
     });
     const nothing = "One side has no text, so there is nothing to compare.";
     if (troubles.some(Boolean)) this.say(followed ?? nothing);
-    else this.compare(followed);
+    else await this.compare(followed);
   }
 
   /** Choosers for what a side shows; a choice goes to its address. */
@@ -130,13 +131,13 @@ class Beside {
     location.assign(`/beside?left=${nameOf(left)}&right=${nameOf(right)}`);
   }
 
-  private compare(followed: string | null): void {
+  private async compare(followed: string | null): Promise<void> {
     const [left, right] = this.halves;
     const same = left.named.run === right.named.run && left.named.graph === right.named.graph;
-    this.lines = [left.lines(same), right.lines(same)];
-    this.all = level(...this.lines);
+    this.lines = [await inSlices(left.lines(same)), await inSlices(right.lines(same))];
+    this.all = await inSlices(level(...this.lines));
     this.followed = followed;
-    this.showDifferences();
+    await this.showDifferences();
     this.scroll();
     const line = Number(/^#line=(\d+)$/.exec(location.hash)?.[1] ?? 0);
     if (line) this.open(line);
@@ -151,14 +152,18 @@ class Beside {
   }
 
   /** Mark all differences, or only the relevant ones. */
-  private showDifferences(): void {
+  private async showDifferences(): Promise<void> {
     const { all, lines, halves } = this;
     if (!all || !lines) return;
-    const sides = hideNoise.read() ? withoutNoise(all, lines) : all;
-    this.sides = sides;
-    halves.forEach((half, at) => {
+    const hidden = hideNoise.read();
+    const sides = hidden ? await inSlices(withoutNoise(all, lines)) : all;
+    for (const [at, half] of halves.entries()) {
+      await pause();
+      if (hidden !== hideNoise.read()) return; // chosen anew meanwhile
       half.code?.level(sides[at] as Side, this.options);
-    });
+    }
+    await pause();
+    this.sides = sides;
     const [left, right] = halves;
     this.differences = differencesOf(...sides, left.texts.length, right.texts.length);
     this.at = -1;
@@ -169,7 +174,7 @@ class Beside {
   private toggleNoise(): void {
     hideNoise.write(!hideNoise.read());
     this.hider.checked = hideNoise.read();
-    this.showDifferences();
+    void this.showDifferences();
   }
 
   /** Open on a line of the left and its counterpart on the right: the line next to it, or one from

@@ -3,6 +3,7 @@
 // are aligned by tokens that the links give, or by their text without the numbers in names. Pure.
 
 import { count, thousands } from "../../shared/figures";
+import { atOnce, type Slices } from "../../shared/frames";
 
 /** A line's text and its tokens, from the most to the least certain. Lines that share one of these
  * may be side by side. */
@@ -39,10 +40,11 @@ const MOST_WORDS = 120;
 
 /** Pairs (from 0) of lines with equal tokens, increasing on both sides. Lines that are unique on
  * both sides are anchors; the lines between two anchors are aligned the same way. */
-function between(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
+function* between(left: readonly string[], right: readonly string[], gap: Gap): Slices<Pair[]> {
   const pairs: Pair[] = [];
   const open: Gap[] = [gap];
   for (let next = open.pop(); next; next = open.pop()) {
+    yield;
     let [from, to, start, end] = next;
     while (from < to && start < end && left[from] === right[start]) pairs.push([from++, start++]);
     while (from < to && start < end && left[to - 1] === right[end - 1]) pairs.push([--to, --end]);
@@ -133,7 +135,7 @@ function anchorsOf(
 }
 
 /** Pairs by the most certain tokens first, and between these by less certain ones. */
-function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): Pair[] {
+function* pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): Slices<Pair[]> {
   let pairs: Pair[] = [];
   const tiers = Math.max(left[0]?.tokens.length ?? 0, right[0]?.tokens.length ?? 0);
   for (let tier = 0; tier < tiers; tier++) {
@@ -143,7 +145,9 @@ function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): 
     const found: Pair[] = [];
     let [from, start] = [0, 0];
     for (const [to, end] of [...pairs, [left.length, right.length] as Pair]) {
-      if (to > from && end > start) found.push(...between(ours, theirs, [from, to, start, end]));
+      if (to > from && end > start) {
+        found.push(...(yield* between(ours, theirs, [from, to, start, end])));
+      }
       if (to < left.length) found.push([to, end]);
       [from, start] = [to + 1, end + 1];
     }
@@ -152,10 +156,15 @@ function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): 
   return pairs;
 }
 
-export function level(left: readonly LevelLine[], right: readonly LevelLine[]): [Side, Side] {
+export function* level(
+  left: readonly LevelLine[],
+  right: readonly LevelLine[],
+): Slices<[Side, Side]> {
   const sides: [Side, Side] = [side("left"), side("right")];
   let [at, beside] = [0, 0];
-  for (const [one, other] of [...pairsByTiers(left, right), [left.length, right.length] as Pair]) {
+  const pairs = yield* pairsByTiers(left, right);
+  for (const [one, other] of [...pairs, [left.length, right.length] as Pair]) {
+    yield;
     const [before, across] = [one - at, other - beside];
     for (let line = at; line < one; line++) sides[0].only.add(line + 1);
     for (let line = beside; line < other; line++) sides[1].only.add(line + 1);
@@ -223,11 +232,8 @@ function alone(lines: readonly LevelLine[], some: ReadonlySet<number>): Map<stri
 function differing(one: string, other: string): [Span[], Span[]] {
   const [ours, theirs] = [wordsOf(one), wordsOf(other)];
   const gap: Gap = [0, Math.min(ours.length, MOST_WORDS), 0, Math.min(theirs.length, MOST_WORDS)];
-  const pairs = between(
-    ours.map((word) => word.text),
-    theirs.map((word) => word.text),
-    gap,
-  );
+  const [mine, others] = [ours, theirs].map((words) => words.map((word) => word.text));
+  const pairs = atOnce(between(mine ?? [], others ?? [], gap));
   const spans = (words: readonly Word[], kept: ReadonlySet<number>): Span[] => {
     const found: Span[] = [];
     words.forEach(({ from, text }, at) => {

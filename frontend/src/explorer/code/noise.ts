@@ -1,4 +1,5 @@
 // Irrelevant differences: comments, paths, digests, the numbers of buffers and nodes. Pure.
+import type { Slices } from "../../shared/frames";
 import { type LevelLine, type Side, withoutNumbers } from "./level";
 
 /** A line without what differs between any two compiles; empty if nothing else is left. */
@@ -12,22 +13,29 @@ export function meaningOf(text: string): string {
 }
 
 /** Both sides without irrelevant differences. */
-export function withoutNoise(
+export function* withoutNoise(
   [left, right]: readonly [Side, Side],
   [ours, theirs]: readonly [readonly LevelLine[], readonly LevelLine[]],
-): [Side, Side] {
+): Slices<[Side, Side]> {
   const says = (lines: readonly LevelLine[], line: number) =>
     meaningOf(lines[line - 1]?.text ?? "") !== "";
-  const kept = (side: Side, mine: readonly LevelLine[], other: readonly LevelLine[]): Side => {
-    const differs = (line: number) =>
-      meaningOf(mine[line - 1]?.text ?? "") !==
-      meaningOf(other[(side.beside.get(line) ?? 0) - 1]?.text ?? "");
-    return {
-      ...side,
-      only: new Set([...side.only].filter((line) => says(mine, line))),
-      moved: new Map([...side.moved].filter(([line]) => says(mine, line))),
-      changed: new Map([...side.changed].filter(([line]) => differs(line))),
-    };
-  };
-  return [kept(left, ours, theirs), kept(right, theirs, ours)];
+  function* kept(side: Side, mine: readonly LevelLine[], other: readonly LevelLine[]) {
+    const only = new Set<number>();
+    const [moved, changed]: [Side["moved"], Side["changed"]] = [new Map(), new Map()];
+    for (const line of side.only) {
+      yield;
+      if (says(mine, line)) only.add(line);
+    }
+    for (const [line, across] of side.moved) {
+      yield;
+      if (says(mine, line)) moved.set(line, across);
+    }
+    for (const [line, spans] of side.changed) {
+      yield;
+      const beside = other[(side.beside.get(line) ?? 0) - 1]?.text ?? "";
+      if (meaningOf(mine[line - 1]?.text ?? "") !== meaningOf(beside)) changed.set(line, spans);
+    }
+    return { ...side, only, moved, changed };
+  }
+  return [yield* kept(left, ours, theirs), yield* kept(right, theirs, ours)];
 }

@@ -1,4 +1,5 @@
 // Compares two panes side by side: lines aligned, scrolled together, differences marked.
+import { inSlices, pause, type Slices } from "../../shared/frames";
 import type { Code, CodeOptions } from "../code/code";
 import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
 import type { LinkIndex } from "../state/links";
@@ -7,11 +8,12 @@ import type { Pane } from "./pane";
 import type { PaneRow } from "./row";
 
 /** The token for aligning a line: the only node or operation that it names, or else its words. */
-function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
+function* linesOf(index: LinkIndex, pane: Pane): Slices<LevelLine[]> {
   const { content, code } = pane;
   if (content?.kind !== "code" || !code) return [];
   const lines: LevelLine[] = [];
   for (let line = content.first; line <= content.last; line++) {
+    yield;
     const text = code.text(line);
     if (text === null) break;
     const named = ["op:", "fx:"].flatMap((kind) => {
@@ -47,7 +49,7 @@ export class Comparison {
 
   /** Compare a pane with the one to its right (the last with the one to its left), or stop
    * comparing. */
-  toggle(pane: Pane | null): string | null {
+  async toggle(pane: Pane | null): Promise<string | null> {
     if (this.pair) {
       this.end();
       return null;
@@ -59,14 +61,22 @@ export class Comparison {
     return this.begin(left, right);
   }
 
-  private begin(left: Pane, right: Pane): string {
+  /** Returns null if another comparison, or none, is wanted meanwhile. */
+  private async begin(left: Pane, right: Pane): Promise<string | null> {
     const { index, selected } = this.state;
-    const [before, after] = [linesOf(index, left), linesOf(index, right)];
-    if (!before.length || !after.length) return "Both panes must show text to be compared.";
-    const [one, other] = level(before, after);
-    this.pair = [left, right];
-    left.code?.level(one, this.options);
-    right.code?.level(other, this.options);
+    const pair: [Pane, Pane] = [left, right];
+    if (pair.some((pane) => pane.content?.kind !== "code"))
+      return "Both panes must show text to be compared.";
+    this.pair = pair;
+    const before = await inSlices(linesOf(index, left));
+    const after = await inSlices(linesOf(index, right));
+    const sides = await inSlices(level(before, after));
+    const [one, other] = sides;
+    for (const [at, pane] of pair.entries()) {
+      await pause();
+      if (this.pair !== pair) return null;
+      pane.code?.level(sides[at] ?? null, this.options);
+    }
     this.stop = scrollTogether(left.code, right.code);
     // Start where both have content, unless a selected line is visible anyway.
     const first = before.findIndex((_, line) => one.beside.has(line + 1));
