@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from inductorscope.analyze.measure.judge import LOOKS, Judged, judge, judge_all, statistic
+from inductorscope.analyze.measure.judge import LOOKS, Judged, judge, judge_all, shift_of, statistic
 from inductorscope.analyze.measure.result import (
     NOTHING,
     Cause,
@@ -58,6 +58,14 @@ def test_an_interval_without_0_that_is_no_answer_says_why(judged: Judged, why: s
     assert judged.low > 0
     sides = [Side([judged.a_ms], None, ""), Side([judged.b_ms], None, "")]
     assert why in in_words(Measurement(sides, judged))
+
+
+def test_intervals_of_few_processes_hold_the_true_difference() -> None:
+    held = 0
+    for seed in range(100):
+        _, low, high = shift_of(times(10, 0.05, 6, seed), times(13, 0.05, 6, 100 + seed))
+        held += low <= 0.3 <= high
+    assert held >= 93
 
 
 def test_the_statistic_is_scipys() -> None:

@@ -100,8 +100,18 @@ def interval(
 def shift_of(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
     """Returns how much longer B takes, as a share of A, and the interval."""
     logs = np.log(np.asarray(a)), np.log(np.asarray(b))
-    middle, (low, high) = float(_difference(*logs)), interval(_difference, *logs)
+    middle, ends = float(_difference(*logs)), interval(_difference, *logs)
+    low, high = (middle + _wider(len(a), len(b)) * (end - middle) for end in ends)
     return math.expm1(middle), math.expm1(low), math.expm1(high)
+
+
+def _wider(a: int, b: int) -> float:
+    """Returns by what to widen a bootstrap interval, which few values make too narrow: 6 of each
+    cover 90 % instead of 95 %."""
+    from scipy.stats import norm, t
+
+    fewer = min(a, b)
+    return math.sqrt(fewer / (fewer - 1)) * float(t.ppf(0.975, a + b - 2) / norm.ppf(0.975))
 
 
 def _judged(a: Sequence[float], b: Sequence[float], p: float, alarms: float) -> Judged:
