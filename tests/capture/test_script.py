@@ -106,7 +106,7 @@ def test_what_a_failing_script_recorded_is_kept(tmp_path: Path) -> None:
     facts = capture(tmp_path / "out", str(script))
     assert facts.state == "failed"
     assert facts.error is not None
-    assert facts.error.message == "The script ended with exit status 3."
+    assert facts.error.message == "The script ended with status 3."
     assert (tmp_path / "out" / TRACE_FOLDER / "a").exists()
 
 
@@ -147,14 +147,14 @@ def test_a_script_that_fails_early_is_run_once(tmp_path: Path) -> None:
     script.write_text(
         f"open({str(ran)!r}, 'a').write('x')\nprint('no such file')\nraise SystemExit(2)\n"
     )
-    with pytest.raises(CaptureFailed, match=r"(?s)exit status 2.*last printed.*no such file"):
+    with pytest.raises(CaptureFailed, match=r"(?s)status 2.*last printed.*no such file"):
         capture(tmp_path / "out", str(script))
     assert ran.read_text() == "x"
 
 
 def test_a_module_is_run_by_its_launcher(tmp_path: Path) -> None:
     shown = "import sys; print(sys.argv); sys.exit(4)"
-    with pytest.raises(CaptureFailed, match=r"(?s)exit status 4.*\['-c', '--steps', '3'\]"):
+    with pytest.raises(CaptureFailed, match=r"(?s)status 4.*\['-c', '--steps', '3'\]"):
         capture(tmp_path, "python", "-c", shown, "--steps", "3")
     with pytest.raises(NotAllowed, match="may not be started from the web"):
         capture(tmp_path, "torchrun", "train.py", trusted=False)

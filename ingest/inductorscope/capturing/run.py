@@ -24,6 +24,7 @@ from inductorscope.capturing.watch import (
     last_lines,
 )
 from inductorscope.formats.capture_facts import INTERRUPTED, LOG, CaptureFacts, read_facts
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.programs import variables_for
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
@@ -126,7 +127,5 @@ def _outcome(out: Path, status: int) -> CaptureFacts:
         if message == "No module named 'torch'":
             raise CaptureFailed("Captures need torch: pip install 'inductorscope[capture]'.")
         raise CaptureFailed(f"The model failed with {kind}: {message or 'no message'}")
-    if status < 0:
-        name = signal.Signals(-status).name
-        raise CaptureFailed(f"The capture's process was ended by {name}.{last_lines(out / LOG)}")
-    raise CaptureFailed(f"The capture's process ended with status {status}.{last_lines(out / LOG)}")
+    ended = f"{how_it_ended(status)}.{last_lines(out / LOG)}"
+    raise CaptureFailed(f"The capture's process {ended}")

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.capturing.watch import CaptureFailed, Limits, Watch
+from inductorscope.capturing.watch import CaptureFailed, Limits, Watch, last_lines
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.programs import needed_variables
 from inductorscope.settings import Settings
 
-LAST_LINES = 12
 CACHE = "cache"
 REPORT = "report.ncu-rep"
 LONGEST_SECONDS = 60.0
@@ -90,10 +90,8 @@ def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
     try:
         results = msgspec.json.decode(result.read_bytes())
     except (OSError, msgspec.DecodeError):
-        last = "\n".join(printed.splitlines()[-LAST_LINES:])
-        quotation = f"\nIt last printed:\n{last}" if last else ""
         raise BenchmarkFailed(
-            f"The test case ended with status {status} before it was done.{quotation}"
+            f"The test case {how_it_ended(status)} before it was done.{last_lines(log)}"
         ) from None
     if not isinstance(results, dict):
         raise BenchmarkFailed("The results of the test case cannot be read.")

@@ -4,7 +4,6 @@ The diagnoses themselves are in `inside/diagnose/`, one module per kind, importe
 """
 
 import os
-import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from inductorscope.capturing.watch import (
     Watch,
     last_lines,
 )
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.programs import needed_variables
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
@@ -87,11 +87,8 @@ def _outcome(folder: Path, what: str, status: int) -> dict[str, Any]:
     try:
         result = msgspec.json.decode((folder / RESULT).read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.DecodeError):
-        by_signal = status < 0
-        name = signal.Signals(-status).name if by_signal else ""
-        ended = f"was ended by {name}" if by_signal else f"ended with status {status}"
-        said = last_lines(folder / LOG)
-        raise CaptureFailed(f"The process of the {what} {ended}.{said}") from None
+        ended = f"{how_it_ended(status)}.{last_lines(folder / LOG)}"
+        raise CaptureFailed(f"The process of the {what} {ended}") from None
     if "error" in result:
         error = msgspec.convert(result["error"], DiagnosisError)
         named = "" if error.kind.endswith("SpecError") else f"{error.kind}: "

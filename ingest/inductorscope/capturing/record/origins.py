@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from typing import TypeVar
 
 from torch._inductor.virtualized import NullHandler, V
 
 from inductorscope.capturing.inside.untyped import Untyped
+
+T = TypeVar("T")
 
 OWNER = "inductorscope_fx"
 """Key in a loop-body node's meta: the name of the FX node it belongs to."""
@@ -56,14 +59,6 @@ class Recorder:
         except Exception as error:  # noqa: BLE001  # a failure here must not stop the compile
             self.failure = f"The recorder failed with {type(error).__name__}: {error}"
 
-    @contextmanager
-    def owned_by(self, fx: str | None) -> Iterator[None]:
-        self.owners.append(fx)
-        try:
-            yield
-        finally:
-            self.owners.pop()
-
     def owner_of_new_node(self) -> str | None:
         """Returns the FX node that a loop-body node created now belongs to."""
         copied = _running_node()
@@ -79,6 +74,16 @@ class Recorder:
         outer = [shim.current_node.target for shim in self.interpreters[:-1] if shim.current_node]
         path = [*self.scheduler_nodes[-1:], *map(str, outer), node.name]
         return Origin(str(node.target), node.name, owner_of(node), ".".join(path), _buffer_of(node))
+
+
+@contextmanager
+def pushed(stack: list[T], value: T) -> Iterator[None]:
+    """Keeps a value on a stack."""
+    stack.append(value)
+    try:
+        yield
+    finally:
+        stack.pop()
 
 
 def owner_of(node: Untyped) -> str | None:

@@ -5,8 +5,7 @@ perhaps inside another one. The innermost inner function during the tracing of a
 the call.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from torch._inductor import ir
 from torch._inductor.loop_body import InterpreterShim, LightTracer
@@ -14,7 +13,7 @@ from torch._inductor.scheduler import SchedulerNode
 from torch._inductor.virtualized import NullHandler, V
 
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.record.origins import OWNER, Recorder, after, around
+from inductorscope.capturing.record.origins import OWNER, Recorder, after, around, pushed
 
 _ATTRIBUTE = "_inductorscope_owner"
 _STORES = ("store_output", "store_reduction")
@@ -30,16 +29,12 @@ def follow_owners(recorder: Recorder) -> None:
                     recorder,
                     kind,
                     name,
-                    lambda loops: recorder.owned_by(getattr(loops, _ATTRIBUTE, None)),
+                    lambda loops: pushed(recorder.owners, getattr(loops, _ATTRIBUTE, None)),
                 )
     _mark_traced_nodes(recorder)
-    around(recorder, InterpreterShim, "run", _pushing(recorder.interpreters, lambda shim: shim))
-    around(
-        recorder,
-        SchedulerNode,
-        "codegen",
-        _pushing(recorder.scheduler_nodes, lambda node: node.get_name()),
-    )
+    around(recorder, InterpreterShim, "run", lambda shim: pushed(recorder.interpreters, shim))
+    nodes = recorder.scheduler_nodes
+    around(recorder, SchedulerNode, "codegen", lambda node: pushed(nodes, node.get_name()))
 
 
 def _own(recorder: Recorder, loops: Untyped) -> None:
@@ -56,7 +51,7 @@ def _own(recorder: Recorder, loops: Untyped) -> None:
 
 def _owned(recorder: Recorder, function: Callable[..., Untyped], fx: str) -> Callable[..., Untyped]:
     def inner_fn(*args: Untyped, **kwargs: Untyped) -> Untyped:
-        with recorder.owned_by(fx):
+        with pushed(recorder.owners, fx):
             return function(*args, **kwargs)
 
     return inner_fn
@@ -77,20 +72,6 @@ def _mark_traced_nodes(recorder: Recorder) -> None:
             node.meta[OWNER] = fx
 
     after(recorder, LightTracer, "create_node", mark)
-
-
-def _pushing(stack: list[Untyped], name: Callable[..., Untyped]) -> Callable[..., Untyped]:
-    """Returns a context that keeps a name from the method's object on a stack while it runs."""
-
-    @contextmanager
-    def context(self: Untyped) -> Iterator[None]:
-        stack.append(name(self))
-        try:
-            yield
-        finally:
-            stack.pop()
-
-    return context
 
 
 def _all_subclasses(kind: Untyped) -> list[Untyped]:

@@ -10,8 +10,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Never
@@ -297,7 +298,7 @@ class Observer:
         self._arguments = Arguments()
         self._compiling = recording(self.order.spec)
 
-    def compile_starts(self) -> None:
+    def compile_starts(self, _: Untyped) -> None:
         self.steps.compiling = True
         self._compile_began = time.perf_counter()
         if self._first_compile is None:
@@ -526,23 +527,15 @@ def _follow_dynamo(dynamo: Untyped) -> None:
     original = eval_frame._callback_from_stance
 
     def callback_from_stance(callback: Untyped) -> Untyped:
-        observer = _observer
-        if observer is not None and callback is not None and callback is not False:
-            try:
-                observer.called(callback)
-            except Exception as error:  # noqa: BLE001  # see give_up
-                observer.give_up(error)
+        if callback is not None and callback is not False:
+            _tell(Observer.called, callback)
         return original(callback)
 
     context = eval_frame.OptimizeContext
     wrap = context.__call__
 
     def call(self: Untyped, function: Untyped) -> Untyped:
-        if _observer is not None:
-            try:
-                _observer.wrapped(function)
-            except Exception as error:  # noqa: BLE001  # see give_up
-                _observer.give_up(error)
+        _tell(Observer.wrapped, function)
         return wrap(self, function)
 
     context.__call__ = call
@@ -551,8 +544,8 @@ def _follow_dynamo(dynamo: Untyped) -> None:
     clear = handler.clear
 
     def follow() -> None:
-        handler.register_start_callback(_compile_starts)
-        handler.register_end_callback(_compile_ends)
+        handler.register_start_callback(partial(_tell, Observer.compile_starts))
+        handler.register_end_callback(partial(_tell, Observer.compile_ends))
 
     def clear_others() -> None:  # torch._dynamo.reset() calls it
         clear()
@@ -562,24 +555,19 @@ def _follow_dynamo(dynamo: Untyped) -> None:
     follow()
 
 
-def _compile_starts(args: Untyped = None) -> None:
-    if _observer is not None:
-        _observer.compile_starts()
-
-
-def _compile_ends(args: Untyped = None) -> None:
-    if _observer is not None:
-        _observer.compile_ends(args)
-
-
 def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> None:
-    if torch.compiler.is_compiling():  # a compiled step must not contain this
-        return
-    if _observer is not None:
+    if not torch.compiler.is_compiling():  # a compiled step must not contain this
+        _tell(Observer.optimizer_stepped, optimizer)
+
+
+def _tell(method: Callable[[Observer, Untyped], None], of: Untyped) -> None:
+    """Calls a method of the observer, if this process is observed."""
+    observer = _observer
+    if observer is not None:
         try:
-            _observer.optimizer_stepped(optimizer)
+            method(observer, of)
         except Exception as error:  # noqa: BLE001  # see give_up
-            _observer.give_up(error)
+            observer.give_up(error)
 
 
 def _forget() -> None:

@@ -37,6 +37,7 @@ from inductorscope.formats.capture_facts import (
     PeakFacts,
     ScriptSteps,
 )
+from inductorscope.processes.dying import how_it_ended
 from inductorscope.processes.programs import program, variables_for
 
 STARTUP = Path(__file__).with_name("startup")
@@ -92,7 +93,7 @@ class Running:
         order = Order(self.spec, str(self.out), self.label, trusted, os.getpid(), first=self.first)
         own = self.launch.variables(variables_for(trusted))
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
-        own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
+        own |= {"PYTHONPATH": path} | order.variables()
         if self.label == COMPILED:
             own |= environment.variables(self.spec, self.out, self.cache, self.reuse_cache)
         return own
@@ -159,27 +160,16 @@ def _run(running: Running, *, shown: bool) -> str | None:
     """Runs the script until it ends or is measured. Returns why it failed, as a sentence."""
     running.out.mkdir(parents=True, exist_ok=True)
     log = running.out / LOG
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            running.command,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            env=running.variables,
-            start_new_session=True,
-        )
+    process = running.watch.start(running.command, log, running.variables)
     try:
         ended = _follow(running, process, log if shown else None)
     except CaptureFailed as failed:
         return str(failed)
     finally:
         process_group.end_group(process)
-    status = process.returncode
-    if ended or status == 0:
+    if ended or process.returncode == 0:
         return None
-    if status < 0:
-        return f"The script was ended by signal {-status}."
-    return f"The script ended with exit status {status}."
+    return f"The script {how_it_ended(process.returncode)}."
 
 
 def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None) -> bool:
