@@ -219,6 +219,12 @@ class MinifyRequest(Body):
     """Job of an earlier search to continue."""
 
 
+class MinifyForm(MinifyRequest):
+    """The same as fields of a form, whose values are texts."""
+
+    model_config = ConfigDict(strict=False)
+
+
 class ExportOptions(BaseModel):
     """Options of an exported file. They are fields of a form, so their values are texts."""
 

@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Form, Query
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.history import History, history
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compare.table import RunsCompared, runs_compared
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -85,9 +84,9 @@ def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) 
 
 
 @html.post(PATH)
-async def measure_by_form(request: Request, parts: Shared, run: RunId, other: RunId) -> Response:
+def measure_by_form(
+    parts: Shared, run: RunId, other: RunId, settings: Annotated[bool, Form()] = False
+) -> Response:
     """Starts the job and redirects to the page, which follows it."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        settings = bool(form.get("settings"))
-    await run_in_threadpool(parts.jobs.programs.measure, run, other, settings=settings)
+    parts.jobs.programs.measure(run, other, settings=settings)
     return RedirectResponse(f"{urls.compare(run, other)}#measured", 303)

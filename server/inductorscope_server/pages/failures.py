@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Form, Path, Query
 from inductorscope import urls
 from inductorscope.answers.failures.components import ComponentsPage, components_page
 from inductorscope.answers.failures.failures import FailuresPage
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import STARTED, MinifyRequest, started
+from inductorscope_server.api.bodies import STARTED, MinifyForm, MinifyRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal, documented
@@ -142,14 +142,10 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
 
 
 @html.post(f"{PATH}/minify")
-async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Response:
+async def minify_by_form(
+    parts: Shared, run: RunId, body: Annotated[MinifyForm, Form()]
+) -> Response:
     """Starts the job and redirects to its page, which follows it."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        fields = {
-            "after": form.get("after") or "aot", "level": form.get("level") or "any",
-            "isolated": bool(form.get("isolated")), "resume": form.get("resume") or None,
-        }  # fmt: skip
-        body = MinifyRequest.model_validate(fields)
     await _start_minify(parts, run, body)
     return RedirectResponse(urls.failure_part(run, "minify"), 303)
 

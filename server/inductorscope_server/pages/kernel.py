@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Form
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.answers.explorer.benchmark import CaseCheck, call_of, case_check
@@ -12,9 +12,7 @@ from inductorscope.answers.explorer.kernel import (
     kernel_page,
     permalink_answer,
 )
-from inductorscope.formats.text import whole_number
 from inductorscope.jobs.programs import BenchmarkAsked
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -24,7 +22,7 @@ from inductorscope_server.api.bodies import STARTED, BenchmarkRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import KernelKey, Permalink, RunId, Slug
+from inductorscope_server.web.ids import LARGEST, KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter(dependencies=[RUNS_CODE])
@@ -108,13 +106,17 @@ def _start(
 
 
 @html.post(f"{PATH}/benchmark")
-async def benchmark_by_form(
-    request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey
+def benchmark_by_form(
+    parts: Shared,
+    session: Reading,
+    run: RunId,
+    slug: Slug,
+    kernel: KernelKey,
+    max_autotune: Annotated[bool, Form()] = False,
+    profile: Annotated[bool, Form()] = False,
+    without: Annotated[int | None, Form(ge=0, le=LARGEST)] = None,
 ) -> Response:
     """Starts the job and redirects to it."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        line = whole_number(str(form.get("without", "")))
-        ticked = {name: bool(form.get(name)) for name in ("max_autotune", "profile")}
-        body = BenchmarkRequest.model_validate(ticked | {"without": line})
-    job = await run_in_threadpool(_start, parts, session, run, slug, kernel, body)
-    return RedirectResponse(urls.job(job), 303)
+    options = {"max_autotune": max_autotune, "profile": profile, "without": without}
+    body = BenchmarkRequest.model_validate(options)
+    return RedirectResponse(urls.job(_start(parts, session, run, slug, kernel, body)), 303)

@@ -1,19 +1,20 @@
 """The page of trials, and the jobs that try changes of a captured program."""
 
+from typing import Annotated
+
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Form
 from inductorscope import urls
 from inductorscope.answers.trials.trials import TrialsPage, trials_page
 from inductorscope.formats.change import Change
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from pydantic import Json
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.api.bodies import STARTED, ImproveRequest, TrialRequest, started
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter(dependencies=[RUNS_CODE])
@@ -53,23 +54,23 @@ def post_improvement(parts: Shared, run: RunId, body: ImproveRequest) -> Respons
 
 
 @html.post(ONE)
-async def try_by_form(request: Request, parts: Shared, run: RunId) -> Response:
+def try_by_form(
+    parts: Shared,
+    run: RunId,
+    title: Annotated[Line, Form(min_length=1)],
+    change: Annotated[Json[dict[str, object]], Form()],
+) -> Response:
     """Starts the job and redirects to the page, which follows it."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        body = TrialRequest.model_validate(
-            {"title": form.get("title") or "", "change": _json(str(form.get("change") or ""))}
-        )
-    change = read_change(body.change)
-    await run_in_threadpool(parts.jobs.programs.try_change, run, body.title, change)
+    parts.jobs.programs.try_change(run, title, read_change(change))
     return RedirectResponse(urls.trials(run), 303)
 
 
 @html.post(SEARCH)
-async def search_by_form(request: Request, parts: Shared, run: RunId) -> Response:
+def search_by_form(
+    parts: Shared, run: RunId, minutes: Annotated[float, Form(gt=0, le=600)] = 20.0
+) -> Response:
     """Starts the job and redirects to the page, which follows it."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        body = ImproveRequest.model_validate({"minutes": form.get("minutes") or 20})
-    await run_in_threadpool(parts.jobs.programs.search, run, body.minutes)
+    parts.jobs.programs.search(run, minutes)
     return RedirectResponse(urls.trials(run), 303)
 
 
@@ -82,10 +83,3 @@ def read_change(fields: dict[str, object]) -> Change:
     if problem := change.problem():
         raise Refusal(422, problem)
     return change
-
-
-def _json(text: str) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(text, type=dict[str, object])
-    except msgspec.DecodeError:
-        raise Refusal(422, "The change is not a JSON object.") from None

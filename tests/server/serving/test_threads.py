@@ -29,13 +29,10 @@ COMMON = {
     "access/rules.py": {"self._check": ROWS, "self._note": ROWS},
     "api/uploads.py": {"check_announcement": "computes: its text is in memory"},
     "pages/capture.py": {"_start": IN_TURN},
-    "pages/compare.py": {"parts.jobs.programs.measure": IN_TURN},
     "pages/failures.py": {"parts.jobs.programs.diagnose": ROWS},
-    "pages/kernel.py": {"_start": ROWS},
     "pages/play.py": {"_place": ROWS, "_is_uploaded": ROWS},
     "pages/runs.py": {"change": IN_TURN},
     "pages/server.py": {"_page": IN_TURN, "_metrics": IN_TURN},
-    "pages/trials.py": {"parts.jobs.programs.try_change": ROWS, "parts.jobs.programs.search": ROWS},
     "serving/agents.py": {
         "self._manager": "imports a library, once", "self._jobs.programs.try_change": ROWS,
     },
