@@ -154,16 +154,14 @@ class Process:
             except OSError as error:
                 self._end()
                 raise Exceeded(f"takes more than {MOST_ANSWER // MIB} MiB", text) from error
-            if isinstance(message, Begun) and message.seconds is not None:
-                text, seconds, limit = message.text, message.seconds, ""
-                until = time.monotonic() + seconds
-            elif isinstance(message, Begun):
-                more = self._settings.analysis_seconds * message.size / TIMED_BYTES
-                text, seconds, until = (
-                    message.text,
-                    self._settings.analysis_seconds + more,
-                    until + more,
-                )
+            if isinstance(message, Begun):
+                text = message.text
+                if message.seconds is not None:
+                    seconds, limit = message.seconds, ""
+                    until = time.monotonic() + seconds
+                else:
+                    more = self._settings.analysis_seconds * message.size / TIMED_BYTES
+                    seconds, until = self._settings.analysis_seconds + more, until + more
             elif isinstance(message, (Answered, Raised)):
                 return message
             else:

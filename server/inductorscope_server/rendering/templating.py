@@ -92,9 +92,6 @@ class PublicSettings:
     has_logins: bool
     """Whether the server has accounts or a token, so that pages offer to log in and out."""
     accounts: bool
-    max_upload_bytes: int
-    max_unpacked_bytes: int
-    max_members: int
 
 
 def _json(value: object, **_options: object) -> str:
@@ -196,9 +193,6 @@ class Pages:
             settings_public=PublicSettings(
                 has_logins=bool(settings.token) or settings.has_accounts,
                 accounts=settings.has_accounts,
-                max_upload_bytes=settings.max_upload_bytes,
-                max_unpacked_bytes=settings.max_unpacked_bytes,
-                max_members=settings.max_members,
             ),
             site=(),
             of_run=(),

@@ -38,17 +38,13 @@ class Progress:
     texts: dict[str, str] = field(default_factory=dict, compare=False)
     """Messages about this moment, which streams share."""
 
-    @classmethod
-    def begin(cls, jobs: JobsClient, job_id: str) -> Self:
-        """Returns the job now, with its log so far. Raises NotFoundError."""
-        return cls._read(jobs, job_id, 0)
-
     def next(self, jobs: JobsClient) -> Self:
         """Returns the job now, with the lines logged since."""
-        return self._read(jobs, self.job.id, self.last_line)
+        return self.read(jobs, self.job.id, self.last_line)
 
     @classmethod
-    def _read(cls, jobs: JobsClient, job_id: str, after: int) -> Self:
+    def read(cls, jobs: JobsClient, job_id: str, after: int = 0) -> Self:
+        """Returns the job now, with its log after a line. Raises NotFoundError."""
         lines = jobs.events(job_id, after=after, limit=MOST_LINES)
         return cls(jobs.job(job_id), lines, after, lines[-1].id if lines else after)
 
@@ -127,7 +123,7 @@ class Streams:
 
     async def begin(self, job: str) -> Progress:
         """Returns the job now. Raises NotFoundError."""
-        return await self.run(lambda: Progress.begin(self._jobs, job))
+        return await self.run(lambda: Progress.read(self._jobs, job))
 
     async def after(self, seen: Progress, news: Progress) -> Progress:
         """Returns what a client has not seen yet: `news`, or a new reading if the client has not
