@@ -25,8 +25,8 @@ from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import MOST_REFUSALS, NO_ROOM, TRY_AGAIN, Attempt
-from inductorscope.jobs.uploads import open_uploads
 from inductorscope.jobs.work.ending import OvertakenError
+from inductorscope.jobs.work.folders import remove_upload
 from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.processes.dying import die_with
@@ -70,7 +70,8 @@ def perform_job(settings: Settings, attempt: Attempt) -> int:
         return TRY_AGAIN
     except (Refused, WorkRefused, CaptureFailed, SpecError) as error:
         _fail(task, str(error), str(error))
-        _discard(task)
+        # Files that were refused are of no use once the job says why.
+        remove_upload(settings, factory, attempt.job_id)
     except MemoryError:
         _fail(task, _memory_sentence(settings), traceback.format_exc())
     except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
@@ -100,13 +101,6 @@ def _fail_unforeseen(task: Task, error: Exception) -> None:
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     message = f"This failed in a way that was not foreseen: {what}"
     _fail(task, message, without_password(traceback.format_exc()))
-
-
-def _discard(task: Task) -> None:
-    """Removes files that were refused: they are of no use once the job says why."""
-    upload = task.spec.get("upload")
-    if upload is not None:
-        open_uploads(task.settings).remove(str(upload))
 
 
 def _memory_sentence(settings: Settings) -> str:

@@ -1,6 +1,6 @@
 """The jobs that run a captured program again to find out what is wrong with it."""
 
-from typing import Any
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -35,19 +35,11 @@ def diagnose(task: Task) -> None:
                 raise Refused("There is nothing to resume", "start it from the beginning")
             options[RESUMED] = before.result
 
-    def keep(result: dict[str, Any]) -> None:
-        with task.sessions.begin() as session:
-            _write(task, session, run_id, result, complete=False)
-
     result = run_diagnosis(
         DiagnosisRequest(kind, spec, options), task.folder, task.settings, task.report,
-        task.report.line, keep,
+        task.report.line, partial(store, task, run_id),
     )  # fmt: skip
-    lines = task.report.finishing()
-    message = str((result.get("summary") or {}).get("verdict") or "Done.")
-    with task.sessions.begin() as session:
-        _write(task, session, run_id, result, complete=True)
-        end(session, task.attempt, run_id, message, lines)
+    store(task, run_id, result, str((result.get("summary") or {}).get("verdict") or "Done."))
 
 
 def captured_spec(session: Session, run_id: str) -> CaptureSpec:
@@ -64,10 +56,13 @@ def captured_spec(session: Session, run_id: str) -> CaptureSpec:
     return from_builtins({name: value for name, value in options.items() if name in known})
 
 
-def _write(
-    task: Task, session: Session, run_id: str, result: dict[str, Any], *, complete: bool
-) -> None:
-    write_diagnosis(
-        session, run_id, task.attempt.kind, task.attempt.job_id, transitions.now(),
-        complete=complete, result=result,
-    )  # fmt: skip
+def store(task: Task, run: str, result: dict[str, object], said: str = "") -> None:
+    """Stores a result, or the last one, which ends the job with what it says."""
+    lines, attempt = task.report.finishing() if said else [], task.attempt
+    with task.sessions.begin() as session:
+        write_diagnosis(
+            session, run, attempt.kind, attempt.job_id, transitions.now(), complete=bool(said),
+            result=result,
+        )  # fmt: skip
+        if said:
+            end(session, attempt, run, said, lines)

@@ -22,16 +22,13 @@ from inductorscope.capturing.measure.processes import Arm, Runner, main_file
 from inductorscope.capturing.trial.improving import Keep, Search
 from inductorscope.capturing.trial.trying import Trier, try_change
 from inductorscope.formats.change import Change
-from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.work.diagnosis import captured_spec
-from inductorscope.jobs.work.ending import end
+from inductorscope.jobs.work.diagnosis import captured_spec, store
 from inductorscope.jobs.work.pair import changed_sources
 from inductorscope.jobs.work.task import Task
 from inductorscope.reading.run import NothingToRead, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.projects import place_run
-from inductorscope.store.runs.diagnoses import write_diagnosis
 from inductorscope.store.tables.models import TRIAL, Run
 from inductorscope.store.tables.people import Place
 
@@ -52,9 +49,9 @@ def trial(task: Task) -> None:
     seconds = min(SECONDS, task.settings.capture_seconds / 3)
     found = try_change(
         trier, str(task.spec["title"]), change, seconds,
-        lambda so_far: _store(task, run, stored_trial(so_far)),
+        lambda so_far: store(task, run, stored_trial(so_far)),
     )  # fmt: skip
-    _store(task, run, stored_trial(found), words.outcome(found))
+    store(task, run, stored_trial(found), words.outcome(found))
 
 
 def improve(task: Task) -> None:
@@ -66,9 +63,9 @@ def improve(task: Task) -> None:
         searching = Searching(session, run)
     trier = Trier(searching.arm, runner, task.report, reader(task.settings, task.sessions, run))
     found = searching.run(
-        trier, minutes, lambda so_far: _store(task, run, stored_improvement(so_far))
+        trier, minutes, lambda so_far: store(task, run, stored_improvement(so_far))
     )
-    _store(task, run, stored_improvement(found), words.verdict(found))
+    store(task, run, stored_improvement(found), words.verdict(found))
 
 
 class Searching:
@@ -127,15 +124,3 @@ def _patch(main: Path, change: Change) -> str:
         return patch(main.name, main.read_text(encoding="utf-8"), change)
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _store(task: Task, run: str, result: dict[str, object], said: str = "") -> None:
-    """Stores a result, or the last one, which ends the job with what it says."""
-    lines, attempt = task.report.finishing() if said else [], task.attempt
-    with task.sessions.begin() as session:
-        write_diagnosis(
-            session, run, attempt.kind, attempt.job_id, transitions.now(), complete=bool(said),
-            result=result,
-        )  # fmt: skip
-        if said:
-            end(session, attempt, run, said, lines)
