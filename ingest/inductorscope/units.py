@@ -160,6 +160,18 @@ def plural(number: Figure, singular: str, plural_form: str | None = None) -> str
     return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
+def some(names: Sequence[str], most: int = 3, all_count: int | None = None) -> str:
+    """Lists the first of some names: `a, b and 2 more`. `all_count`: of all, if fewer are given."""
+    more = (len(names) if all_count is None else all_count) - len(names[:most])
+    return ", ".join(names[:most]) + (f" and {count(more)} more" if more > 0 else "")
+
+
+def by_number(text: str) -> list[tuple[int, str]]:
+    """Sorts numbers in texts by value: line 9 before line 10."""
+    parts = re.split(r"(\d{1,9})", text)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
 def dash(value: object) -> str:
     """Returns the value as text, or a dash for none."""
     return DASH if value is None or value == "" else str(value)

@@ -21,6 +21,8 @@ from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.tables.models import Run
 from sqlalchemy import select
 
+from tests.support.sending import append
+
 Found = TypeVar("Found")
 WORKER = Path(__file__).parent / "stand_in_worker.py"
 
@@ -60,7 +62,7 @@ class Crew:
     def send(self, name: str, size: int = 1) -> str:
         """A job that reads an upload of this name; its process behaves as the name says."""
         upload = self.client.uploads.create(name, [], [("a.log", size)])
-        self.client.uploads.append(upload.id, 0, 0, bytes(size))
+        append(self.client.uploads, upload.id, 0, 0, bytes(size))
         return self.client.uploads.finish(upload.id)
 
     def wait(self, job_id: str, seconds: float = 30.0) -> JobStatus:

@@ -19,6 +19,7 @@ from sqlalchemy import Engine, delete, func, select, text, update
 
 from tests.conftest import ON_SQLITE
 from tests.support.half_read import CODE, HalfRead
+from tests.support.sending import append
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_backup_has_runs_and_uploads_that_wait_and_jobs_go_on(
     settings: Settings, client: JobsClient, factory: Sessions, run: str, tmp_path: Path
 ) -> None:
     upload = client.uploads.create("x", [], [("a", 3)])
-    client.uploads.append(upload.id, 0, 0, b"abc")
+    append(client.uploads, upload.id, 0, 0, b"abc")
     job = client.uploads.finish(upload.id)
     transitions.claim(factory, job, "a worker that is gone")
     file = tmp_path / "backup.tar.zst"

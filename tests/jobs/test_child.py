@@ -26,6 +26,7 @@ from inductorscope.store.who import VIEWER, belongs_to
 from sqlalchemy import Engine, select, text, update
 
 from tests.conftest import ON_SQLITE
+from tests.support.sending import append
 
 GRAPH = "torch_compile_debug"
 
@@ -49,7 +50,7 @@ def ingested(
     files = files_of(paths)
     upload = client.uploads.create("sent", [], [(file.name, file.size) for file in files])
     for index, file in enumerate(files):
-        client.uploads.append(upload.id, index, 0, file.path.read_bytes())
+        append(client.uploads, upload.id, index, 0, file.path.read_bytes())
     job = client.uploads.finish(upload.id)
     with engine.begin() as connection:
         connection.execute(update(Job).where(Job.id == job).values(attempts=before))
@@ -120,6 +121,8 @@ import resource
 from inductorscope.capturing import run
 from inductorscope.jobs.work import reading
 from inductorscope.settings import load
+
+from tests.support.sending import append
 
 
 def limit():

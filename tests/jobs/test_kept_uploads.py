@@ -23,6 +23,8 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Upload
 from sqlalchemy import Engine, update
 
+from tests.support.sending import append
+
 
 @pytest.fixture(autouse=True)
 def _sender() -> Iterator[None]:
@@ -69,7 +71,7 @@ def test_a_sender_may_have_some_and_all_some_more(client: JobsClient) -> None:
 @pytest.mark.usefixtures("few")
 def test_an_upload_that_nothing_arrives_of_makes_way(client: JobsClient, engine: Engine) -> None:
     old, other = announce(client, "old"), announce(client, "other")
-    client.uploads.append(old, 0, 0, b"1")
+    append(client.uploads, old, 0, 0, b"1")
     grow_old(client, engine, old)
     new = announce(client, "new")
     assert {upload.id for upload in client.uploads.kept()} == {other, new}
@@ -113,7 +115,7 @@ def test_more_than_the_disk_holds_is_refused(settings: Settings, client: JobsCli
 
 def test_what_is_dropped_is_gone_and_what_is_read_stays(client: JobsClient) -> None:
     upload = announce(client, "half", 2)
-    client.uploads.append(upload, 0, 0, b"1")
+    append(client.uploads, upload, 0, 0, b"1")
     (shown,) = client.uploads.kept()
     assert (shown.name, shown.files, shown.size, shown.received, shown.job) == (
         "half", 1, 2, 1, None,
@@ -123,11 +125,11 @@ def test_what_is_dropped_is_gone_and_what_is_read_stays(client: JobsClient) -> N
         with pytest.raises(NotFoundError):
             file.write(b"2")
     with pytest.raises(NotFoundError):
-        client.uploads.append(upload, 0, 1, b"2")
+        append(client.uploads, upload, 0, 1, b"2")
     with pytest.raises(NotFoundError):
         client.uploads.drop(upload)
     whole = announce(client, "whole")
-    client.uploads.append(whole, 0, 0, b"1")
+    append(client.uploads, whole, 0, 0, b"1")
     job = client.uploads.finish(whole)
     assert client.uploads.kept() == []
     with pytest.raises(UploadOverError, match=job):
@@ -140,7 +142,7 @@ def test_files_of_a_failed_job_are_kept_and_make_way_first(
     monkeypatch.setattr(kept, "LEAST_BYTES", MIB)
     small = JobsClient(replace(client.settings, max_upload_bytes=MIB), engine)
     failed = announce(small, "failed", MIB)
-    small.uploads.append(failed, 0, 0, bytes(MIB))
+    append(small.uploads, failed, 0, 0, bytes(MIB))
     job = small.uploads.finish(failed)
     assert transitions.give_up(sessions(engine), job, "It could not be read.")
     assert [upload.job for upload in small.uploads.kept()] == [job]

@@ -40,6 +40,8 @@ from inductorscope.store.trash import KEPT_IN_TRASH
 from inductorscope.store.who import VIEWER
 from sqlalchemy import Engine, delete, func, select, update
 
+from tests.support.sending import append
+
 DAY = timedelta(days=1)
 FIVE = timedelta(minutes=5)
 
@@ -71,7 +73,7 @@ def a_run(name: str, **values: object) -> Run:
 def ended(client: JobsClient, factory: Sessions, at: datetime) -> str:
     """A job of an upload that ended then."""
     upload = client.uploads.create("x", [], [("a", 1)])
-    client.uploads.append(upload.id, 0, 0, b"1")
+    append(client.uploads, upload.id, 0, 0, b"1")
     job = client.uploads.finish(upload.id)
     client.cancel(job)
     with factory.begin() as session:
@@ -207,7 +209,7 @@ def test_a_rule_refuses_a_persons_run_or_job_too_many(
         client.uploads.create("b", [], [("a", 1)])
     VIEWER.set(ada)
     upload = client.uploads.create("b", [], [("a", 1)]).id
-    client.uploads.append(upload, 0, 0, b"x")
+    append(client.uploads, upload, 0, 0, b"x")
     first = client.programs.capture({"model": "neg-maximum-cat"})
     with pytest.raises(TooManyJobsError, match=r"Jobs of ada: at most 1 .+ 1 waits or runs"):
         client.programs.capture({"model": "neg-maximum-cat"})

@@ -20,6 +20,8 @@ from inductorscope.jobs.work import folders
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 
+from tests.support.sending import append
+
 pytest.importorskip("obstore")
 
 
@@ -59,20 +61,20 @@ def announce(client: JobsClient, size: int) -> str:
 def test_a_file_goes_on_at_another_web_process(webs: list[JobsClient], tmp_path: Path) -> None:
     one, two = webs
     upload = announce(one, 9)
-    assert one.uploads.append(upload, 0, 0, b"123") == 3
+    assert append(one.uploads, upload, 0, 0, b"123") == 3
     with pytest.raises(OffsetError) as wrong:
-        two.uploads.append(upload, 0, 0, b"1")
+        append(two.uploads, upload, 0, 0, b"1")
     assert wrong.value.offset == 3
     # Both go on at the same place: the first to arrive wins, who sent the same has it too.
     with one.uploads.open_file(upload, 0, 3) as late, one.uploads.open_file(upload, 0, 3) as same:
         late.write(b"abc")
         same.write(b"456")
-        assert two.uploads.append(upload, 0, 3, b"456") == 6
+        assert append(two.uploads, upload, 0, 3, b"456") == 6
         same.flush()
         with pytest.raises(FileBusyError) as busy:
             late.flush()
     assert busy.value.offset == 6
-    assert two.uploads.append(upload, 0, 6, b"789") == 9
+    assert append(two.uploads, upload, 0, 6, b"789") == 9
     assert [file.received for file in one.uploads.get(upload).files] == [9, 0]
     one.uploads.finish(upload)
     two.cancel(f"ingest-{upload}")
@@ -81,7 +83,7 @@ def test_a_file_goes_on_at_another_web_process(webs: list[JobsClient], tmp_path:
 def test_what_is_dropped_leaves_nothing(webs: list[JobsClient], tmp_path: Path) -> None:
     one, two = webs
     upload = announce(one, 4)
-    one.uploads.append(upload, 0, 0, b"12")
+    append(one.uploads, upload, 0, 0, b"12")
     assert [kept.received for kept in two.uploads.kept()] == [2]
     with one.uploads.open_file(upload, 0, 2) as file:
         file.write(b"34")
@@ -89,7 +91,7 @@ def test_what_is_dropped_leaves_nothing(webs: list[JobsClient], tmp_path: Path) 
         with pytest.raises(NotFoundError):
             file.flush()
     with pytest.raises(NotFoundError):
-        one.uploads.append(upload, 0, 2, b"34")
+        append(one.uploads, upload, 0, 2, b"34")
     assert objects(tmp_path) == []
 
 
@@ -99,7 +101,7 @@ def test_a_worker_with_a_folder_of_its_own_reads_it(
     files = files_of([fixtures / "cuda-foo1"])
     made = webs[0].uploads.create("sent", [], [(file.name, file.size) for file in files])
     for index, file in enumerate(files):
-        webs[index % 2].uploads.append(made.id, index, 0, file.path.read_bytes())
+        append(webs[index % 2].uploads, made.id, index, 0, file.path.read_bytes())
     job = webs[1].uploads.finish(made.id)
     attempt = claim(factory, job, "a test")
     assert attempt is not None
@@ -118,7 +120,7 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
 ) -> None:
     waiting, cancelled = announce(webs[0], 3), announce(webs[0], 3)
     for upload in (waiting, cancelled):
-        webs[0].uploads.append(upload, 0, 0, b"abc")
+        append(webs[0].uploads, upload, 0, 0, b"abc")
     webs[0].cancel(webs[0].uploads.finish(cancelled))
     with closing(Doctor(apart)) as doctor:
         (found,) = [finding for finding in doctor.findings() if finding.repair is not None]
@@ -133,7 +135,7 @@ def test_the_doctor_finds_what_is_left_and_a_backup_has_what_waits(
     assert objects(tmp_path) == []
     restore(apart, tmp_path / "backup")
     assert objects(tmp_path) == before
-    assert webs[1].uploads.append(waiting, 0, 3, b"") == 3
+    assert append(webs[1].uploads, waiting, 0, 3, b"") == 3
     monkeypatch.setattr(folders, "ABANDONED_AFTER", timedelta(0))
     assert folders.sweep(apart, factory) == [f"uploads/{waiting}"]
     assert objects(tmp_path) == []

@@ -21,14 +21,15 @@ from inductorscope.store.tables.models import Job
 from sqlalchemy import Engine, func, select, text
 
 from tests.conftest import ON_SQLITE
+from tests.support.sending import append
 
 
 def test_an_upload_from_announcement_to_job(client: JobsClient) -> None:
     upload = client.uploads.create(None, ["a"], [("run/a.py", 6), ("run/empty", 0)])
     assert upload.name == "run"
-    assert client.uploads.append(upload.id, 0, 0, b"abc") == 3
+    assert append(client.uploads, upload.id, 0, 0, b"abc") == 3
     assert [file.received for file in client.uploads.get(upload.id).files] == [3, 0]
-    assert client.uploads.append(upload.id, 0, 3, b"def") == 6
+    assert append(client.uploads, upload.id, 0, 3, b"def") == 6
     job = client.uploads.finish(upload.id)
     assert job == f"ingest-{upload.id}"
     status = client.job(job)
@@ -41,10 +42,10 @@ def test_an_upload_from_announcement_to_job(client: JobsClient) -> None:
 @ON_SQLITE
 def test_a_wrong_offset_tells_the_right_one(client: JobsClient) -> None:
     upload = client.uploads.create("x", [], [("a", 10)])
-    client.uploads.append(upload.id, 0, 0, b"1234")
+    append(client.uploads, upload.id, 0, 0, b"1234")
     for wrong in (0, 3, 5):
         with pytest.raises(OffsetError) as caught:
-            client.uploads.append(upload.id, 0, wrong, b"z")
+            append(client.uploads, upload.id, 0, wrong, b"z")
         assert caught.value.offset == 4
 
 
@@ -52,7 +53,7 @@ def test_a_wrong_offset_tells_the_right_one(client: JobsClient) -> None:
 def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None:
     upload = client.uploads.create("x", [], [("a", 4)])
     with pytest.raises(UploadRefusedError, match="More bytes"):
-        client.uploads.append(upload.id, 0, 0, b"12345")
+        append(client.uploads, upload.id, 0, 0, b"12345")
     assert client.uploads.get(upload.id).files[0].received == 0
 
 
@@ -64,7 +65,7 @@ def test_one_request_at_a_time_writes_a_file(client: JobsClient) -> None:
         pytest.raises(OffsetError, match="Another request"),
     ):
         client.uploads.open_file(upload.id, 0, 0)
-    client.uploads.append(upload.id, 0, 0, b"12")
+    append(client.uploads, upload.id, 0, 0, b"12")
 
 
 @ON_SQLITE
@@ -104,7 +105,7 @@ def test_limits_are_named(settings: Settings) -> None:
 @ON_SQLITE
 def test_finishing_too_early_names_what_lacks(client: JobsClient) -> None:
     upload = client.uploads.create("x", [], [(f"{name}.py", 2) for name in "abcde"])
-    client.uploads.append(upload.id, 0, 0, b"12")
+    append(client.uploads, upload.id, 0, 0, b"12")
     with pytest.raises(IncompleteError, match=r"b\.py \(0 of 2 bytes\).* and 1 more") as caught:
         client.uploads.finish(upload.id)
     assert len(caught.value.missing) == 4
@@ -114,7 +115,7 @@ def test_finishing_at_once_from_many_sides_gives_one_job(
     client: JobsClient, engine: Engine
 ) -> None:
     upload = client.uploads.create("x", [], [("a", 1)])
-    client.uploads.append(upload.id, 0, 0, b"1")
+    append(client.uploads, upload.id, 0, 0, b"1")
     jobs: list[str] = []
     threads = [
         threading.Thread(target=lambda: jobs.append(client.uploads.finish(upload.id)))
@@ -133,10 +134,10 @@ def test_finishing_at_once_from_many_sides_gives_one_job(
 
 def test_a_finished_upload_takes_nothing_more(client: JobsClient) -> None:
     upload = client.uploads.create("x", [], [("a", 1)])
-    client.uploads.append(upload.id, 0, 0, b"1")
+    append(client.uploads, upload.id, 0, 0, b"1")
     client.uploads.finish(upload.id)
     with pytest.raises(UploadOverError):
-        client.uploads.append(upload.id, 0, 1, b"2")
+        append(client.uploads, upload.id, 0, 1, b"2")
 
 
 @ON_SQLITE
@@ -145,8 +146,8 @@ def test_what_is_not_there_is_not_found(client: JobsClient) -> None:
     for ask in (
         lambda: client.uploads.get("0" * 16),
         lambda: client.uploads.get("../../etc"),
-        lambda: client.uploads.append(upload.id, 1, 0, b""),
-        lambda: client.uploads.append(upload.id, -1, 0, b""),
+        lambda: append(client.uploads, upload.id, 1, 0, b""),
+        lambda: append(client.uploads, upload.id, -1, 0, b""),
         lambda: client.uploads.finish("0" * 16),
         lambda: client.job("nothing"),
         lambda: client.cancel("nothing"),
@@ -183,10 +184,10 @@ def test_files_of_cancelled_uploads_are_swept_and_others_stay(
     client: JobsClient, settings: Settings, engine: Engine
 ) -> None:
     under_way, gone = (client.uploads.create("x", [], [("a", 1)]) for _ in range(2))
-    client.uploads.append(gone.id, 0, 0, b"1")
+    append(client.uploads, gone.id, 0, 0, b"1")
     client.cancel(client.uploads.finish(gone.id))
     assert sweep(settings, sessions(engine)) == [f"uploads/{gone.id}"]
-    assert client.uploads.append(under_way.id, 0, 0, b"1") == 1
+    assert append(client.uploads, under_way.id, 0, 0, b"1") == 1
 
 
 def test_folders_of_ended_jobs_are_swept_and_of_active_ones_stay(

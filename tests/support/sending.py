@@ -8,9 +8,18 @@ from pathlib import Path
 import inductorscope.cli.client
 import pytest
 from inductorscope.cli.client import Client, Pushed
+from inductorscope.jobs.uploads.client import UploadsClient
 
 PADDING = 1_500_000
 PIECE = 64 * 1024
+
+
+def append(uploads: UploadsClient, upload: str, index: int, offset: int, data: bytes) -> int:
+    """Appends bytes to a file of an upload, and returns the new offset."""
+    with uploads.open_file(upload, index, offset) as file:
+        file.write(data)
+        file.flush()
+        return file.offset
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

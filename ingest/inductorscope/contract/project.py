@@ -42,7 +42,7 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
-from inductorscope.units import plural
+from inductorscope.units import by_number, plural
 
 WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)
 """Kinds of phases that run equally often in each compile, unlike those of caches and compilers."""
@@ -89,7 +89,7 @@ def project(
     }
     program.details = {
         name: sorted(
-            (_times(found, key) for key, found in made.details[name].items()), key=_by_number
+            (_times(found, key) for key, found in made.details[name].items()), key=by_number
         )
         for name in BY_ID
         if made.details[name]
@@ -107,12 +107,6 @@ def _made_with(run_story: RunStory, instructions: str) -> dict[str, str]:
         "gpu": run.device_name if gpu else None,
     }  # fmt: skip
     return {name: value for name, value in known.items() if value}
-
-
-def _by_number(text: str) -> list[tuple[int, str]]:
-    """Sorts numbers in a text by value: line 9 before line 10."""
-    parts = re.split(r"(\d{1,9})", text)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _times(found: int, text: str) -> str:

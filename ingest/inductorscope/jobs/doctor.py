@@ -41,10 +41,9 @@ from inductorscope.store.tables.models import (
     TextFrame,
 )
 from inductorscope.store.trash import WITH_TRASH
-from inductorscope.units import plural, size_in_bytes
+from inductorscope.units import plural, size_in_bytes, some
 
 _WAITING = select(Job.spec).where(Job.state == QUEUED)
-NAMED = 3
 INDEXED_AT_ONCE = 50
 
 
@@ -82,7 +81,7 @@ class Doctor:
         yield from self._file()
         if lacking := self._lacking():
             yield Finding(
-                f"The database lacks {_some(lacking)}, which this version reads: it was made by "
+                f"The database lacks {some(lacking)}, which this version reads: it was made by "
                 "another version of the same revision. Read its files into a new data folder."
             )
             return  # other checks would fail
@@ -143,7 +142,7 @@ class Doctor:
             rows = session.execute(files, execution_options=WITH_TRASH).all()
         for run in sorted({row.run_id for row in rows}):
             paths = [row.path for row in rows if row.run_id == run]
-            what = f"The content of {_some(paths)} of run {run} is missing."
+            what = f"The content of {some(paths)} of run {run} is missing."
             gone = methodcaller("execute", delete(Artifact).where(Artifact.run_id == run, lost))
             repair = partial(self._in_transaction, gone)
             yield Finding(f"{what} Delete the run and send its files again.", repair)
@@ -165,7 +164,7 @@ class Doctor:
             with self._read() as session:
                 runs = runs_with(session, digest)
             yield Finding(
-                f"The content {digest[:16]} of {_some(runs) or 'no run'} is damaged. Restore a "
+                f"The content {digest[:16]} of {some(runs) or 'no run'} is damaged. Restore a "
                 "backup, or delete these runs and send their files again."
             )
 
@@ -173,7 +172,7 @@ class Doctor:
         with self._read() as session:
             runs = abandoned_runs(session)
         if runs:
-            what = f"Nobody reads {plural(len(runs), 'unfinished run')} any more: {_some(runs)}."
+            what = f"Nobody reads {plural(len(runs), 'unfinished run')} any more: {some(runs)}."
             yield Finding(what, partial(self._in_transaction, discard_abandoned))
 
     def _unused(self) -> Iterator[Finding]:
@@ -219,7 +218,7 @@ class Doctor:
         active = set(transitions.active_jobs(self._read))
         over = [row.workflow_id for row in rows if row.workflow_id not in active]
         if over:
-            what = f"The job engine keeps {plural(len(over), 'job')} that are over: {_some(over)}."
+            what = f"The job engine keeps {plural(len(over), 'job')} that are over: {some(over)}."
             yield Finding(what, partial(self._client.cancel_workflows, over))
         with self._read() as session:
             needs = [spec.get("needs", ANY) for spec in session.scalars(_WAITING)]
@@ -232,14 +231,9 @@ class Doctor:
     def _leftovers(self) -> Iterator[Finding]:
         names = list(leftovers(self._settings, self._read))
         if names:
-            what = f"Nobody needs {plural(len(names), 'folder')}: {_some(names)}."
+            what = f"Nobody needs {plural(len(names), 'folder')}: {some(names)}."
             yield Finding(what, partial(sweep, self._settings, self._write))
 
     def _in_transaction(self, change: Callable[[Session], object]) -> None:
         with self._write.begin() as session:
             change(session)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -16,6 +16,8 @@ from inductorscope_server.web.progress import event
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from tests.support.sending import append
+
 Opened = Callable[..., AbstractContextManager[TestClient]]
 
 
@@ -132,7 +134,7 @@ def test_what_failed_is_tried_again_once(client: TestClient) -> None:
 def test_an_upload_is_read_again_while_its_files_are_there(client: TestClient) -> None:
     jobs = parts_of(client).jobs
     upload = jobs.uploads.create("mine", [], [("half.zip", 4)])
-    jobs.uploads.append(upload.id, 0, 0, b"PK\3\4")
+    append(jobs.uploads, upload.id, 0, 0, b"PK\3\4")
     job = jobs.uploads.finish(upload.id)
     change(client, job, state="failed", message="half.zip is not whole.")
     new = str(client.post(f"/api/jobs/{job}/again").json()["job"])

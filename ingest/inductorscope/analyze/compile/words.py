@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.ranks.hang import hang
 from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.formats.vocabulary import WORK_BY_ID
-from inductorscope.units import percent, plural, seconds
+from inductorscope.units import percent, plural, seconds, some
 
 Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
@@ -83,9 +83,8 @@ def _graphs(story: Story) -> Sentence:
     elif any(not failure.restarted for failure in story.failures):
         sentence.level, sentence.label = "note", "compiled in part"
     if names:
-        shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
-        more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-        sentence.say(f" from {plural(len(functions), 'function')} ({shown}{more})")
+        shown = some([f"`{name}`" for name, _ in names.most_common()], SHOWN)
+        sentence.say(f" from {plural(len(functions), 'function')} ({shown})")
         if len(pieces) > len(functions):
             sentence.say(f", which graph breaks cut into {plural(len(pieces), 'piece')}")
     empty = sum(compile_.outcome == "no code" for compile_ in story.compiles)

@@ -22,6 +22,7 @@ from inductorscope.answers.parts import RunName, run_name
 from inductorscope.fields import Hidden, OfRow, Prose
 from inductorscope.store.runs.rules import tagged
 from inductorscope.store.tables.models import UNLISTED, Run
+from inductorscope.units import some
 
 MOST = 2000
 """Most runs of a history, the newest."""
@@ -30,8 +31,6 @@ MOST_MATCHED = 30
 OFFERED = 100
 TREND = 21
 """Most runs of a trend: the newest, and the runs whose median it is compared with."""
-NAMED = 3
-"""Most kernels that a row names."""
 
 
 class HistoryRun(RunName, frozen=True):
@@ -255,12 +254,11 @@ def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -
     ]
     calls = [call for group in groups for call in group.right]
     names = list(dict.fromkeys(call.kernel for call in calls))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     times = [call.time_us for call in calls if call.time_us is not None]
     return replace(
         run,
         value=fsum(times) if times else None,
-        kernel=", ".join(names[:NAMED]) + more,
+        kernel=some(names),
         change=next((group.change for group in groups if group.change != "same code"), "same code"),
     )
 

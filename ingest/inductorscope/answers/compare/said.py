@@ -1,7 +1,7 @@
 """Describes the difference of two runs in sentences, the inputs first."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import fsum
 
 from inductorscope.analyze.measure.judge import Answer
@@ -21,6 +21,7 @@ from inductorscope.units import (
     seconds,
     signed_microseconds,
     size_in_bytes,
+    some,
 )
 
 CANNOT_TELL = (
@@ -58,7 +59,7 @@ def _inputs(page: Difference) -> Iterator[Said]:
         inputs = [row for row in inputs if row.name != COMMIT]
     if inputs:
         first = [f"{row.name} ({_change(row.a, row.b)})" for row in inputs[:SHOWN]]
-        yield Said("note", "inputs differ", f"{_list(first, len(inputs))}.", "inputs")
+        yield Said("note", "inputs differ", f"{some(first, SHOWN, len(inputs))}.", "inputs")
     if page.sources:
         rows = sorted(page.sources, key=lambda row: row.difference is None)[:SHOWN]
         names = [
@@ -66,7 +67,7 @@ def _inputs(page: Difference) -> Iterator[Said]:
             + ("" if row.difference else f" (only in {'B' if row.a is None else 'A'})")
             for row in rows
         ]
-        yield Said("note", "source differs", f"{_list(names, len(page.sources))}.", "sources")
+        yield Said("note", "source differs", f"{some(names, SHOWN, len(page.sources))}.", "sources")
 
 
 def _time(page: Difference, measured: MeasuredShown, levels: Levels | None) -> Iterator[Said]:
@@ -153,7 +154,9 @@ def _structure(page: Difference) -> Iterator[Said]:
             for row in page.machine[:SHOWN]
             if not row.missing
         ]
-        text = _list(parts, len(page.machine)) if parts else plural(len(page.machine), "kernel")
+        text = (
+            some(parts, SHOWN, len(page.machine)) if parts else plural(len(page.machine), "kernel")
+        )
         yield Said("fact", "machine code differs", f"{text}.", "machine")
 
 
@@ -192,7 +195,7 @@ def _lines(page: Difference, side: str) -> str:
         if row.side == side and row.path
     )
     first = [f"`{line}`" for line, _ in lines.most_common(SHOWN)]
-    return f" at {_list(first, len(lines))}" if lines else ""
+    return f" at {some(first, SHOWN, len(lines))}" if lines else ""
 
 
 def _compiling(page: Difference) -> Iterator[Said]:
@@ -224,12 +227,7 @@ def _targets(counts: Counter[str]) -> str:
     first = [
         f"{count} `{name.removeprefix('torch.ops.')}`" for name, count in counts.most_common(SHOWN)
     ]
-    return _list(first, len(counts))
-
-
-def _list(first: Sequence[str], count: int) -> str:
-    more = f" and {count - len(first)} more" if count > len(first) else ""
-    return ", ".join(first) + more
+    return some(first, SHOWN, len(counts))
 
 
 def _change(a: str | None, b: str | None) -> str:

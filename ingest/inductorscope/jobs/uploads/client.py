@@ -27,10 +27,10 @@ from inductorscope.store.projects import project_for
 from inductorscope.store.runs.rules import sender_of
 from inductorscope.store.tables.models import Job, Upload
 from inductorscope.store.who import OWNER, VIEWER
+from inductorscope.units import some
 
 KEPT_UPLOADS = 32
 """Number of uploads whose announced files are kept in memory; the files never change."""
-NAMED_MISSING = 3
 LONGEST_NAME = 200
 
 
@@ -158,13 +158,6 @@ class UploadsClient:
             raise UploadOverError("The upload is finished; its files do not change any more.")
         return self.files.open(upload_id, index, offset, files[index][1])
 
-    def append(self, upload_id: str, index: int, offset: int, data: bytes) -> int:
-        """Appends bytes and returns the new offset; see `open_file`."""
-        with self.open_file(upload_id, index, offset) as file:
-            file.write(data)
-            file.flush()
-            return file.offset
-
     def finish(self, upload_id: str) -> str:
         """Hands a complete upload to the workers; returns the job's id. May be repeated.
 
@@ -200,10 +193,8 @@ class UploadsClient:
             if have != size
         ]
         if missing:
-            named = ", ".join(missing[:NAMED_MISSING])
-            more = len(missing) - NAMED_MISSING
-            rest = f" and {more:,} more" if more > 0 else ""
-            raise IncompleteError(f"Not everything has arrived yet: {named}{rest}.", missing)
+            named = some(missing)
+            raise IncompleteError(f"Not everything has arrived yet: {named}.", missing)
 
     @cachedmethod(
         attrgetter("_announced"), key=lambda _, upload_id: upload_id, lock=attrgetter("_guard")

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from inductorscope.reading.profiles.tensors_child import ASKED, FOUND, REFUSED
 from inductorscope.reading.texts import count_lines
 from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, artifact_of
+from inductorscope.units import by_number
 
 PATH = "values of saved tensors.txt"
 ROLE = INTERMEDIATE_VALUES
@@ -25,7 +25,6 @@ SECONDS = 120
 MOST_FILES = 5_000
 MOST_BYTES = 512 * MIB
 """Most bytes of one file."""
-_NUMBER = re.compile(r"(\d+)")
 
 
 def read_saved(files: Sequence[File], notes: Notes) -> list[ArtifactDraft]:
@@ -44,16 +43,12 @@ def read_saved(files: Sequence[File], notes: Notes) -> list[ArtifactDraft]:
     if len(fit) < len(saved):
         notes.add(first, f"{len(saved) - len(fit):,} saved tensors are too large, or too many")
     # Files do not record the order of launches: sort kernels by name, their numbers as numbers.
-    fit.sort(key=lambda pair: (_natural(pair[1][1]), pair[1][0] != "before_launch", pair[1][2]))
+    fit.sort(key=lambda pair: (by_number(pair[1][1]), pair[1][0] != "before_launch", pair[1][2]))
     plain = _printed([[str(file.absolute), *value] for file, value in fit], first, notes)
     if not plain:
         return []
     content = content_of_bytes(plain)
     return [artifact_of(ROLE, PATH, content, count_lines(plain), derived=True)]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(name)]
 
 
 def _printed(asked: list[list[str]], first: str, notes: Notes) -> bytes:
