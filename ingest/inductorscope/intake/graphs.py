@@ -201,10 +201,8 @@ def _head_text(path: Path) -> str:
 
 def _process(folder: Path, base: Path) -> str | None:
     """Returns the run folder above a graph, within the upload."""
-    for part in (base.name, *folder.relative_to(base).parts):
-        if _RUN_FOLDER.match(part):
-            return part
-    return None
+    parts = (base.name, *folder.relative_to(base).parts)
+    return next(filter(_RUN_FOLDER.match, parts), None)
 
 
 def _order(graph: GraphFolder) -> tuple[str, int, str]:

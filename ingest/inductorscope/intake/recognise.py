@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -184,13 +185,8 @@ def _drop(dropped: dict[str, list[str]], reason: str, path: Path, root: Path) ->
 
 def _common_parts(paths: list[tuple[str, ...]]) -> int:
     """Returns the number of leading folders that all files share."""
-    if not paths:
-        return 0
-    shortest = min(len(parts) - 1 for parts in paths)
-    for depth in range(shortest):
-        if any(parts[depth] != paths[0][depth] for parts in paths):
-            return depth
-    return shortest
+    levels = zip(*(parts[:-1] for parts in paths), strict=False)
+    return sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, levels))
 
 
 def _look_at(path: Path, shown: str, hash_later: bool) -> File:

@@ -345,9 +345,5 @@ _NAME_PATTERNS = (
 def _role_by_name(name: str) -> str:
     """Falls back on the name if the content shows no role: for empty logs and files without their
     beginning."""
-    if name in _FILES:
-        return _FILES[name]
-    for pattern, role in _NAME_PATTERNS:
-        if pattern.search(name):
-            return role
-    return OTHER
+    fitting = (role for pattern, role in _NAME_PATTERNS if pattern.search(name))
+    return _FILES.get(name) or next(fitting, OTHER)

@@ -94,7 +94,10 @@ def fill_run(
 
 def _fill_timings(run: RunDraft, result: _Result, facts: CaptureFacts | None) -> None:
     if facts is not None and facts.timings:
-        run.timings = {label: _timing_json(timing) for label, timing in facts.timings.items()}
+        run.timings = {
+            label: msgspec.to_builtins(timing) | {"count": len(timing.samples)}
+            for label, timing in facts.timings.items()
+        }
         eager, compiled = facts.timings.get("eager"), facts.timings.get("compiled")
         run.eager_ms = eager.median_ms if eager is not None else None
         run.compiled_ms = compiled.median_ms if compiled is not None else None
@@ -109,13 +112,6 @@ def _fill_timings(run: RunDraft, result: _Result, facts: CaptureFacts | None) ->
         run.timings["first_call_s"] = first_call
     if facts is not None and facts.disturbed:
         run.timings["disturbed"] = True
-
-
-def _timing_json(timing: msgspec.Struct) -> dict[str, object]:
-    found = msgspec.to_builtins(timing)
-    assert isinstance(found, dict)
-    samples = found.get("samples")
-    return found | {"count": len(samples) if isinstance(samples, list) else 0}
 
 
 def _fill_environment(run: RunDraft, facts: CaptureFacts | None) -> None:

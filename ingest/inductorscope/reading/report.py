@@ -23,6 +23,7 @@ from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts, LogRead
 from inductorscope.store.report import Report, ReportedFile
 from inductorscope.store.runs.draft import ArtifactDraft
+from inductorscope.units import plural
 
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
@@ -80,19 +81,19 @@ def read_in_words(report: Report, graphs: int, kernels: int) -> str:
     of_role = Counter(file.role for file in files)
     parts = []
     if graphs:
-        parts.append(f"{_count(graphs, 'graph')} with {_count(kernels, 'generated kernel')}")
+        parts.append(f"{plural(graphs, 'graph')} with {plural(kernels, 'generated kernel')}")
     if traces := of_role[CHROME_TRACE]:
         events = sum(file.events for file in files)
-        parts.append(f"{_count(traces, 'profiler trace')} with {_count(events, 'event')}")
+        parts.append(f"{plural(traces, 'profiler trace')} with {plural(events, 'event')}")
     if tables := of_role[KEY_AVERAGES]:
-        parts.append(_count(tables, "profiler table"))
+        parts.append(plural(tables, "profiler table"))
     if logs:
         records = sum(log.records for log in logs)
-        parts.append(f"{_count(len(logs), 'log')} with {_count(records, 'record')}")
+        parts.append(f"{plural(len(logs), 'log')} with {plural(records, 'record')}")
     if parts:
         return ", ".join(parts)
     kinds = ", ".join(ROLE_TITLES.get(role, role) for role in of_role)
-    return f"no graph, log or profile, {_count(len(files), 'file')}{kinds and f' ({kinds})'}"
+    return f"no graph, log or profile, {plural(len(files), 'file')}{kinds and f' ({kinds})'}"
 
 
 def _stored(
@@ -115,21 +116,17 @@ def _became(
         records = sum(count for kind, count in log.summary.counts.items() if ":" not in kind)
         ids = len(log.summary.compile_ids)
         return (
-            f"{_count(records, 'record')} of {_count(ids, 'compile')}, "
-            f"{_count(len(log.graphs), 'graph')}"
+            f"{plural(records, 'record')} of {plural(ids, 'compile')}, "
+            f"{plural(len(log.graphs), 'graph')}"
         )
     if profile is not None and profile.trace is not None:
-        return f"profiler trace with {_count(profile.trace.events, 'event')}"
+        return f"profiler trace with {plural(profile.trace.events, 'event')}"
     if graph is None:
         return BECAME.get(file.role, "kept as text")
     if any(text.file is file for text in graph.source.texts.values()):
         if file.role == CODE:
-            return f"code of {_count(graph.draft.kernel_count, 'generated kernel')}"
+            return f"code of {plural(graph.draft.kernel_count, 'generated kernel')}"
         return "text of the graph"
     if file.role == WRAPPER_PART:
         return "part of the graph's code"
     return f"another text of the graph in the same role ({ROLE_TITLES[file.role]}); kept"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from sqlalchemy import select
 
 from inductorscope.analyze.time.costs import costs_of
 from inductorscope.errors import REFUSED, InWords
+from inductorscope.fields import view
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES, TRACE_LOG
 from inductorscope.intake.recognise import Dropped, Intake, recognise
@@ -40,7 +41,7 @@ from inductorscope.reading.owner import Owner
 from inductorscope.reading.profiles.benchmarks import read_benchmarks
 from inductorscope.reading.profiles.tensors import read_saved
 from inductorscope.reading.report import BECAME, read_in_words, report_of
-from inductorscope.reading.scrubbing import CleanFiles
+from inductorscope.reading.scrubbing import clean_files
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.database.private import make_private_folder
@@ -132,9 +133,9 @@ def read_run(
         aligned_at_once=aligned_at_once,
     )
     try:
-        with CleanFiles(reading.folder) as clean:
+        with ExitStack() as kept:
             with _without_collecting():
-                rest = _read(reading, clean, name)
+                rest = _read(reading, kept, name)
             progress("Storing", 0, None, None)
             stored = writer.finish(rest, owner.ended)
     except HereAlready:
@@ -147,13 +148,13 @@ def read_run(
     return replace(result, seconds=time.monotonic() - started)
 
 
-def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[ArtifactDraft]:
+def _read(reading: Reading, kept: ExitStack, name: str | None) -> list[ArtifactDraft]:
     """Reads an upload step by step. Returns the artifacts that are still to be stored."""
     files, notes = reading.intake.files, reading.notes
     if reading.workers and (reading.intake.graphs or reading.having(TRACE_LOG)):
         start_server()
     reading.beginning.when_known()
-    clean.clean(reading.intake, notes)
+    clean_files(reading.intake, notes, reading.folder, kept)
     facts = capture_facts(files, notes)
     logs = read_logs(reading)
     reading.compiled = read_compiled(files, notes)
@@ -243,11 +244,11 @@ def _earlier(reading: Reading, session_factory: Sessions) -> ReadResult:
         ).one_or_none()
         if run is None:
             raise RuntimeError(f"Run {reading.run.id} was stored elsewhere and deleted at once.")
-        return ReadResult(
+        return view(
+            ReadResult,
+            run,
             run_id=run.id,
             duplicate=True,
-            bytes_in=run.bytes_in,
-            bytes_stored=run.bytes_stored,
             graphs=run.graph_count,
             kernels=run.kernel_count,
             read=read_in_words(run.report, run.graph_count, run.kernel_count),

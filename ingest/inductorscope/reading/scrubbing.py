@@ -6,10 +6,9 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 
 import zstandard
 
@@ -31,76 +30,53 @@ LEVEL = 6
 """Level of gzip for copies of compressed files."""
 
 
-class CleanFiles(AbstractContextManager["CleanFiles"]):
-    """Holds the clean copies while the upload is read.
+def clean_files(intake: Intake, notes: Notes, folder: Path | None, kept: ExitStack) -> None:
+    """Replaces every file that holds secrets with a clean copy, and notes which kinds it held. The
+    digests that identify the run stay those of the original files.
 
     It does not handle logs: their reader removes secrets record by record. Files that are not text
-    (such as saved tensors) stay as they are.
+    (such as saved tensors) stay as they are. `folder`: for the copies, which `kept` removes.
     """
+    moved: dict[Path, Path] = {}
+    for file in intake.files:
+        if file.role == TRACE_LOG:
+            continue
+        found: Removed = Counter()
+        for _ in clean_pieces(file.absolute, found):
+            pass
+        if found:
+            sent = file.absolute
+            copies = tempfile.TemporaryDirectory(prefix="inductorscope-clean-", dir=folder)
+            moved[sent] = _copy(file, Path(kept.enter_context(copies)))
+            notes.secrets(file.path, found)
+    if not moved:
+        return
+    for graph in intake.graphs:
+        graph.files = {role: moved.get(path, path) for role, path in graph.files.items()}
+        graph.kernels = [moved.get(path, path) for path in graph.kernels]
 
-    def __init__(self, folder: Path | None) -> None:
-        """`folder`: the folder for the copies."""
-        self._folder = folder
-        self._copies: tempfile.TemporaryDirectory[str] | None = None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._copies is not None:
-            self._copies.cleanup()
-
-    def clean(self, intake: Intake, notes: Notes) -> None:
-        """Replaces every file that holds secrets with a clean copy, and notes which kinds it held.
-        The digests that identify the run stay those of the original files."""
-        moved: dict[Path, Path] = {}
-        for number, file in enumerate(intake.files):
-            if file.role == TRACE_LOG:
-                continue
-            found: Removed = Counter()
-            for _ in clean_pieces(file.absolute, found):
-                pass
-            if found:
-                sent = file.absolute
-                moved[sent] = self._copy(file, number)
-                notes.secrets(file.path, found)
-        if not moved:
-            return
-        for graph in intake.graphs:
-            graph.files = {role: moved.get(path, path) for role, path in graph.files.items()}
-            graph.kernels = [moved.get(path, path) for path in graph.kernels]
-
-    def _copy(self, file: File, number: int) -> Path:
-        """Copies the file under its own name, because readers depend on the name."""
-        if self._copies is None:
-            self._copies = tempfile.TemporaryDirectory(
-                prefix="inductorscope-clean-", dir=self._folder
-            )
-        parts = file.absolute.parts[-len(Path(file.path).parts) :]
-        copy = Path(self._copies.name, str(number), *parts)
-        copy.parent.mkdir(parents=True)
-        with file.absolute.open("rb") as stream:
-            packing = packing_of(stream.read(LONGEST_MAGIC))
-        pieces = clean_pieces(file.absolute, Counter())
+def _copy(file: File, folder: Path) -> Path:
+    """Copies the file under its own name, because readers depend on the name."""
+    copy = folder.joinpath(*file.absolute.parts[-len(Path(file.path).parts) :])
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with file.absolute.open("rb") as stream:
+        packing = packing_of(stream.read(LONGEST_MAGIC))
+    pieces = clean_pieces(file.absolute, Counter())
+    with copy.open("wb") as target:
         if packing is None:
-            with copy.open("wb") as target:
-                target.writelines(pieces)
+            target.writelines(pieces)
         elif packing == "gzip":
-            with (
-                copy.open("wb") as target,
-                gzip.GzipFile("", "wb", LEVEL, target, mtime=0) as packer,
-            ):
+            with gzip.GzipFile("", "wb", LEVEL, target, mtime=0) as packer:
                 packer.writelines(pieces)
         else:
-            with copy.open("wb") as target, zstandard.ZstdCompressor().stream_writer(target) as out:
+            with zstandard.ZstdCompressor().stream_writer(target) as out:
                 for piece in pieces:
                     out.write(piece)
-        with copy.open("rb") as stream:
-            file.kept = hashlib.file_digest(stream, "sha256").hexdigest()
-        file.absolute = copy
-        return copy
+    with copy.open("rb") as stream:
+        file.kept = hashlib.file_digest(stream, "sha256").hexdigest()
+    file.absolute = copy
+    return copy
 
 
 def clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:

@@ -88,12 +88,10 @@ def _defined(kernel: CodeKernel, lines: list[str]) -> KernelDraft:
         facts["kernel_path"] = kernel.kernel_path
     if kernel.source_nodes:
         facts["source_nodes"] = kernel.source_nodes
-    return KernelDraft(
-        name=kernel.name,
-        kind=kernel.kind,
-        category=kernel.category,
+    return view(
+        KernelDraft,
+        kernel,
         first_line=kernel.comment_line or kernel.first_line,
-        last_line=kernel.last_line,
         facts=facts,
         digest=_digest(definition),
     )

@@ -5,7 +5,7 @@ from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD, READA
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead, direction_of
 from inductorscope.reading.graphs.merging import folder_sources, merge
-from inductorscope.reading.graphs.texts_of import GraphSource, aot_id_of, text_of
+from inductorscope.reading.graphs.texts_of import GraphSource, text_of
 from inductorscope.reading.logs.logs import LogFacts
 from inductorscope.store.contents.content import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
@@ -32,10 +32,8 @@ def _graph(source: GraphSource) -> GraphRead:
     if runnable is not None and not source.texts.keys() & {READABLE, POST_GRAD}:
         path = f"{(runnable.path or runnable.label).removesuffix('.py')}.graph.py"
         source.texts[READABLE] = text_of([runnable.read()], f"the graph in {runnable.label}", path)
-    code = source.texts.get(CODE)
-    aot_id = None if code is None else aot_id_of(code)
-    draft = GraphDraft(source.slug, source.name, direction_of(aot_id, source))
-    draft.aot_id, draft.compile_id = aot_id, source.compile_id
+    draft = GraphDraft(source.slug, source.name, direction_of(source.aot_id, source))
+    draft.aot_id, draft.compile_id = source.aot_id, source.compile_id
     return GraphRead(source, draft)
 
 

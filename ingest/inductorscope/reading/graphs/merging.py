@@ -21,7 +21,6 @@ from inductorscope.intake.recognise import Intake
 from inductorscope.reading.graphs.texts_of import (
     GraphSource,
     GraphText,
-    aot_id_of,
     code_key,
     nodes_key,
     text_of,
@@ -69,13 +68,14 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
     """
     by_code: dict[str, list[GraphSource]] = defaultdict(list)
     by_nodes: dict[str, list[GraphSource]] = defaultdict(list)
+    by_aot: dict[str | None, list[GraphSource]] = defaultdict(list)
     for graph in folders:
+        by_aot[graph.aot_id].append(graph)
         code, nodes = graph.texts.get(CODE), graph.texts.get(POST_GRAD)
         if code is not None:
             by_code[code_key(code)].append(graph)
         elif nodes is not None:
             by_nodes[nodes_key(nodes)].append(graph)
-    by_aot = _by_aot_id(folders)
     rest: list[GraphSource] = []
     for graph in logged:
         code = graph.texts.get(CODE)
@@ -85,7 +85,7 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
             alike = by_code.get(code_key(code), []) if by_code else []
             partner = _partner(graph, alike)
             if partner is None and by_aot:
-                partner = _same_aot_id(graph, code, by_aot, logged, notes)
+                partner = _same_aot_id(graph, by_aot, logged, notes)
         nodes = graph.texts.get(POST_GRAD)
         if partner is None and by_nodes and nodes is not None:
             partner = _partner(graph, by_nodes.get(nodes_key(nodes), []))
@@ -138,37 +138,24 @@ def _partner(graph: GraphSource, candidates: list[GraphSource]) -> GraphSource |
 
 def _same_aot_id(
     graph: GraphSource,
-    code: GraphText,
-    by_aot: dict[str, list[GraphSource]],
+    by_aot: dict[str | None, list[GraphSource]],
     logged: list[GraphSource],
     notes: Notes,
 ) -> GraphSource | None:
     """Returns a folder with the same AOT id but different code, if the id is unique on both
     sides."""
-    aot_id = aot_id_of(code)
-    folders = by_aot.get(aot_id or "", [])
-    if aot_id is None or len(folders) != 1 or folders[0].position[0]:
+    folders = by_aot.get(graph.aot_id, [])
+    if graph.aot_id is None or len(folders) != 1 or folders[0].position[0]:
         return None
-    others = [item for item in logged if CODE in item.texts and item is not graph]
-    if any(aot_id_of(item.texts[CODE]) == aot_id for item in others):
+    if any(item.aot_id == graph.aot_id for item in logged if item is not graph):
         return None
     notes.add(
-        code.label,
+        graph.texts[CODE].label,
         "taken for the graph of the debug folder that bears the same AOT id; the codes differ",
         kind="guessed",
         example=folders[0].slug,
     )
     return folders[0]
-
-
-def _by_aot_id(folders: list[GraphSource]) -> dict[str, list[GraphSource]]:
-    found: dict[str, list[GraphSource]] = defaultdict(list)
-    for graph in folders:
-        code = graph.texts.get(CODE)
-        aot_id = None if code is None else aot_id_of(code)
-        if aot_id is not None:
-            found[aot_id].append(graph)
-    return found
 
 
 def _join(folder: GraphSource, logged: GraphSource) -> None:
@@ -183,9 +170,7 @@ def _join(folder: GraphSource, logged: GraphSource) -> None:
 
 def _name(graph: GraphSource) -> str:
     """Returns a name such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
-    code = graph.texts.get(CODE)
-    aot_id = None if code is None else aot_id_of(code)
-    name = aot_id or graph.direction or ("graph" if code is not None else "no code")
+    name = graph.aot_id or graph.direction or ("graph" if CODE in graph.texts else "no code")
     if graph.compile_id is not None:
         name = f"{name} [{graph.compile_id}]"
     return name if graph.rank is None else f"rank {graph.rank}: {name}"

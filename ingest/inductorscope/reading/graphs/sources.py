@@ -1,7 +1,8 @@
 """The user's source files: those in the upload, and others rebuilt from stack comments."""
 
 import re
-from pathlib import Path, PurePosixPath
+from itertools import takewhile
+from pathlib import PurePosixPath
 
 import msgspec
 
@@ -29,10 +30,9 @@ _SELF = re.compile(r"\bself\b")
 
 
 class Sources(msgspec.Struct):
-    """Texts by the path in stack frames."""
+    """Files, and texts put together from quotes, by the path in stack frames."""
 
     files: dict[str, File] = msgspec.field(default_factory=dict)
-    texts: dict[str, str] = msgspec.field(default_factory=dict)
     rebuilt: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -48,13 +48,9 @@ def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
         own = listed.get(path) or _recognised(path, lines, by_name)
         if own is not None:
             found.files[path] = own
-            found.texts[path] = read_text(own.absolute)
         else:
             found.rebuilt[path] = _rebuild(path, lines, notes)
-    for path, file in listed.items():
-        if path not in found.files:
-            found.files[path] = file
-            found.texts[path] = read_text(file.absolute)
+    found.files |= listed
     return found
 
 
@@ -74,20 +70,13 @@ def _recognised(path: str, lines: dict[int, Quote], by_name: dict[str, list[File
     """Returns an uploaded file whose path ends alike and whose lines match the quotes."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
     candidates = by_name.get(parts[-1], []) if parts else []
-    candidates = sorted(candidates, key=lambda file: -_same_end(parts, file.absolute))
-    for file in candidates:
-        if _says(read_text(file.absolute), lines):
-            return file
-    return None
 
+    def same_end(file: File) -> int:
+        pairs = zip(reversed(parts), reversed(file.absolute.parts), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-def _same_end(parts: tuple[str, ...], path: Path) -> int:
-    same = 0
-    for theirs, ours in zip(reversed(parts), reversed(path.parts), strict=False):
-        if theirs != ours:
-            break
-        same += 1
-    return same
+    candidates = sorted(candidates, key=same_end, reverse=True)
+    return next((f for f in candidates if _says(read_text(f.absolute), lines)), None)
 
 
 def _says(text: str, quoted: dict[int, Quote]) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from inductorscope.formats.vocabulary import CODE
 from inductorscope.intake.files import File
 from inductorscope.reading.texts import count_lines
 
@@ -33,7 +34,7 @@ class GraphText(msgspec.Struct, frozen=True, eq=False):
     put_together: bool = False
     """Whether it combines several files."""
     aot_id: str | None = NOT_READ
-    """The result of `aot_id_of` for a code, if it was computed when the code was in memory."""
+    """The id in a code, if it was read when the code was in memory."""
 
 
 class GraphSource(msgspec.Struct):
@@ -55,6 +56,14 @@ class GraphSource(msgspec.Struct):
     texts: dict[str, GraphText] = msgspec.field(default_factory=dict)
     """Texts by role."""
 
+    @property
+    def aot_id(self) -> str | None:
+        """The id that AOTAutograd gave it, from its code: `3_backward`."""
+        code = self.texts.get(CODE)
+        if code is None:
+            return None
+        return _keys(code)[1] if code.aot_id == NOT_READ else code.aot_id
+
     def key(self) -> tuple[tuple[str, str], ...]:
         """Returns the same key for graphs with the same texts."""
         return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
@@ -72,11 +81,6 @@ def text_of(parts: list[bytes], label: str, path: str) -> GraphText:
         lines=count_lines(text),
         put_together=True,
     )
-
-
-def aot_id_of(code: GraphText) -> str | None:
-    """Returns the id that AOTAutograd gave the graph, from its code: `3_backward`."""
-    return _keys(code)[1] if code.aot_id == NOT_READ else code.aot_id
 
 
 def aot_id_in(code: bytes) -> str | None:

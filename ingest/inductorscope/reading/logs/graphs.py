@@ -19,7 +19,7 @@ from inductorscope.formats.vocabulary import (
     INFERENCE,
     JOINT,
 )
-from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, text_of
+from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, text_of
 
 _RANK = re.compile(r"rank_(\d{1,6})")
 _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
@@ -178,8 +178,7 @@ def _give_aot(compile_: _Compile) -> None:
     """
     numbers: list[str] = []
     for position, graph in enumerate(compile_.graphs):
-        code = graph.texts.get(CODE)
-        number, _, direction = (aot_id_of(code) or "" if code is not None else "").partition("_")
+        number, _, direction = (graph.aot_id or "").partition("_")
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))

@@ -102,9 +102,8 @@ def read_logs(reading: Reading) -> LogFacts:
     for file in logs:
         known = first.setdefault(file.digest, file)
         if known is file:
-            one = LogTaking(reading, file, story.log(file.path, rank_of(file.path)))
-            with closing(one):
-                facts.logs.append(_OneLog(reading, file, one).read())
+            log = LogTaking(reading, file, story.log(file.path, rank_of(file.path)))
+            facts.logs.append(_OneLog(reading, file, log).read())
         else:
             facts.copies[file.path] = known.path
             story.copy(file.path, rank_of(file.path), known.path)
@@ -133,11 +132,10 @@ def _read_folder(
     ]
     size = sum(file.size for file in files)
     file = replace(files[0], path=folder, size=size)
-    one = LogTaking(
+    log = LogTaking(
         reading, file, story.log(folder, rank_of(folder), complete=False), FolderLog(records)
     )
-    with closing(one):
-        facts.logs.append(_OneLog(reading, file, one).read())
+    facts.logs.append(_OneLog(reading, file, log).read())
 
 
 def _head_of(file: File, size: int) -> bytes:
@@ -154,9 +152,8 @@ def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGather
         )
     for process in processes:
         rank = process[0] if process[0] is not None else rank_of(file.path)
-        one = LogTaking(reading, file, story.log(file.path, rank, complete=False), process)
-        with closing(one):
-            facts.logs.append(_OneLog(reading, file, one).read())
+        log = LogTaking(reading, file, story.log(file.path, rank, complete=False), process)
+        facts.logs.append(_OneLog(reading, file, log).read())
 
 
 def store_story(facts: LogFacts, writer: RunWriter) -> None:
@@ -200,6 +197,10 @@ class _OneLog:
         """The path under which the log itself is stored."""
 
     def read(self) -> LogRead:
+        with closing(self._taking):
+            return self._read()
+
+    def _read(self) -> LogRead:
         taking = self._taking
         self._take_all()
         if self._file.role == TRACE_LOG:
@@ -277,11 +278,9 @@ class _OneLog:
         taken = self._taking.position
         if not self._taking.packed and not (unchanged and taken == self._file.size):
             raise RuntimeError(f"{self._file.path} changed while it was being read. Read it again.")
-        path = (
-            self._file.path.removesuffix(".gz").removesuffix(".zst")
-            if self._taking.packed
-            else (self._file.path)
-        )
+        path = self._file.path
+        if self._taking.packed:
+            path = path.removesuffix(".gz").removesuffix(".zst")
         self.stored = path
         artifact = artifact_of(TRACE_LOG, path, content, log.number)
         self._reading.writer.add_artifacts([artifact])
