@@ -137,7 +137,6 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     }
     records = [replace(row, earlier=earlier_artifacts.get(row.what)) for row in records]
     guards = next((row for row in records if row.what in GUARDS and row.artifact), None)
-    source = run_story.sources.get(compile_.file or "")
     logs = [log.path for log in story.logs]
     ids = {compile_.id} if compile_.id is not None else set()
     head = compile_head(compile_, logs, graphs_of_compiles(session, run_id, logs, ids))
@@ -161,7 +160,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
             (ref_of(done) for done in story.compiles[number + 1 :] if _same(compile_, done)), None
         ),
         log_artifact=None if log is None else log.id,
-        file_artifact=None if source is None else source[0],
+        file_artifact=run_story.artifact(compile_.file),
         guard_count=compile_.guards,
         stack=run_story.frames(compile_.stack),
         step=step_row(run_story, steps[0], texts) if steps else None,

@@ -92,15 +92,17 @@ class RunStory(msgspec.Struct):
     def refs(self, numbers: Iterable[int]) -> list[CompileRef]:
         return [ref for ref in map(self.ref, numbers) if ref is not None]
 
+    def artifact(self, file: str | None) -> int | None:
+        """Returns the artifact of a source file, if it is stored."""
+        source = self.sources.get(file or "")
+        return None if source is None else source[0]
+
     def frame(self, frame: Frame) -> FrameRow:
         return self.frame_of(frame.file, frame.line, frame.function, frame.code)
 
     def frame_of(self, file: str, line: int, function: str, code: str | None) -> FrameRow:
-        source = self.sources.get(file)
         ours = not any(part in file for part in TORCH) and not file.startswith("<")
-        return FrameRow(
-            file, line, resumed(function)[0], code, None if source is None else source[0], ours=ours
-        )
+        return FrameRow(file, line, resumed(function)[0], code, self.artifact(file), ours=ours)
 
     def frames(self, numbers: Iterable[int]) -> list[FrameRow]:
         return [self.frame(self.story_or_empty.frames[number]) for number in numbers]

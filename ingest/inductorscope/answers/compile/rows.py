@@ -154,34 +154,26 @@ def work_rows(kinds: dict[str, float]) -> list[WorkRow]:
 def sentence_row(run_story: RunStory, sentence: Sentence) -> SentenceRow:
     parts = []
     for part in sentence.parts:
-        source = run_story.sources.get(part.place[0]) if part.place is not None else None
-        parts.append(
-            SentencePart(
-                part.text, part.to, None if source is None else source[0],
-                None if part.place is None else part.place[1],
-            )
-        )  # fmt: skip
+        file, line = part.place or (None, None)
+        parts.append(SentencePart(part.text, part.to, run_story.artifact(file), line))
     return SentenceRow(sentence.level, sentence.label, parts, sentence.advice)
 
 
 def break_rows(run_story: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:
     records = run_story.records(place.records[0] for place in places)
-    rows = []
-    for place in places:
-        source = run_story.sources.get(place.file or "")
-        rows.append(
-            view(
-                BreakRow,
-                place,
-                artifact=None if source is None else source[0],
-                compiles=run_story.refs(place.compiles[:MOST_STEPS]),
-                resumed=run_story.refs(place.resumed[:MOST_STEPS]),
-                code=run_story.code_around(place.file, place.line, place.code),
-                stack=[run_story.frame(frame) for frame in place.stack],
-                record=records.get(place.records[0]),
-            )
+    return [
+        view(
+            BreakRow,
+            place,
+            artifact=run_story.artifact(place.file),
+            compiles=run_story.refs(place.compiles[:MOST_STEPS]),
+            resumed=run_story.refs(place.resumed[:MOST_STEPS]),
+            code=run_story.code_around(place.file, place.line, place.code),
+            stack=[run_story.frame(frame) for frame in place.stack],
+            record=records.get(place.records[0]),
         )
-    return rows
+        for place in places
+    ]
 
 
 def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[HistoryRow]:
@@ -195,11 +187,10 @@ def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[Histor
 def history_row(
     run_story: RunStory, history: History, records: dict[tuple[int, int], int]
 ) -> HistoryRow:
-    source = run_story.sources.get(history.file or "")
     return view(
         HistoryRow,
         history,
-        artifact=None if source is None else source[0],
+        artifact=run_story.artifact(history.file),
         compiles=len(history.steps),
         changes=[ChangeRow(change_in_words(change), change.advice) for change in history.changes],
         steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
@@ -230,21 +221,18 @@ def step_row(
 
 def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[FailureRow]:
     records = run_story.records((failure.log, failure.line) for failure in failures)
-    rows = []
-    for failure in failures:
-        source = run_story.sources.get(failure.file or "")
-        rows.append(
-            view(
-                FailureRow,
-                failure,
-                compile=run_story.ref(failure.compile),
-                function=run_story.story_or_empty.compiles[failure.compile].function or "",
-                line=failure.at,
-                artifact=None if source is None else source[0],
-                record=records.get((failure.log, failure.line)),
-            )
+    return [
+        view(
+            FailureRow,
+            failure,
+            compile=run_story.ref(failure.compile),
+            function=run_story.story_or_empty.compiles[failure.compile].function or "",
+            line=failure.at,
+            artifact=run_story.artifact(failure.file),
+            record=records.get((failure.log, failure.line)),
         )
-    return rows
+        for failure in failures
+    ]
 
 
 def cache_rows(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[CacheRow]:

@@ -10,6 +10,7 @@ from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import Forecast, forecast
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.fields import view
 from inductorscope.formats.call_shapes import Value, shape_text
 from inductorscope.formats.log.guard_tree import GuardTree, read_guard_tree
 from inductorscope.formats.log.kinds import GUARD_TREE
@@ -65,8 +66,9 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
     trees = {compile_.number: tree for compile_, tree in guard_trees(run_story)}
     options = run_story.run.environment.get("options")
     automatic = not (isinstance(options, dict) and options.get("dynamic") is False)
+    found = histories(run_story.story_or_empty, only_recompiled=False)
     rows = []
-    for history in histories(run_story.story_or_empty, only_recompiled=False):
+    for history in sorted(found, key=lambda history: history.steps[0].compile.number):
         steps = [step.compile for step in history.steps]
         known = [(step.id or "", trees[step.number]) for step in steps if step.number in trees]
         cost, missing = None, ""
@@ -80,16 +82,9 @@ def shape_forecasts(run_story: RunStory, calls: list[dict[str, Value]]) -> list[
         else:
             tests = conditions(run_story.source_text(history.file), history.line or 0)
             cost = forecast(known, calls, conditions=tests, automatic=automatic)
-        rows.append(
-            (
-                steps[0].number,
-                FunctionForecast(
-                    function=history.function, file=history.file, line=history.line,
-                    compiles=[step.id or "" for step in steps], missing=missing, forecast=cost,
-                ),
-            )
-        )  # fmt: skip
-    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+        ids = [step.id or "" for step in steps]
+        rows.append(view(FunctionForecast, history, compiles=ids, missing=missing, forecast=cost))
+    return rows
 
 
 def forecast_text(row: FunctionForecast) -> Iterator[str]:

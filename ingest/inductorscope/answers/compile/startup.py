@@ -253,17 +253,13 @@ def _lookups(run_story: RunStory) -> list[_Lookup]:
     story = run_story.story_or_empty
     events = story.caches[:MOST_LOOKUPS]
     records = run_story.records((event.log, event.line) for event in events)
-    digests = _digests(run_story.session, records.values())
+    query = select(Artifact.id, Artifact.digest).where(Artifact.id.in_(set(records.values())))
+    digests = dict(run_story.session.execute(query).all())
     return [
         _Lookup(event, story.compiles[event.compile],
                 _key(run_story.session, digests.get(records.get((event.log, event.line), 0))))
         for event in events
     ]  # fmt: skip
-
-
-def _digests(session: Session, artifacts: Iterable[int]) -> dict[int, str]:
-    query = select(Artifact.id, Artifact.digest).where(Artifact.id.in_(set(artifacts)))
-    return dict(session.execute(query).all())
 
 
 def _key(session: Session, digest: str | None) -> Key:

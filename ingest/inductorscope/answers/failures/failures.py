@@ -289,12 +289,11 @@ def _shown(
 def _numbered(
     run_story: RunStory, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
 ) -> FailureShown:
-    source = run_story.sources.get(shown.user.file) if shown.user is not None else None
     return view(
         FailureShown,
         shown,
         number=number,
-        user_artifact=None if source is None else source[0],
+        user_artifact=run_story.artifact(shown.user.file) if shown.user is not None else None,
         compile=compiled,
         on="",
         record=record,

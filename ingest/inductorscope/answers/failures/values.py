@@ -117,13 +117,13 @@ def values_page(
     chosen = next((text for text in texts if source in (None, text.artifact)), None)
     table, cut = (ValueTable(), False) if chosen is None else _table(session, chosen)
     rows = analysis.shown(table.rows, kernel, only)
-    return ValuesPage(
+    return view(
+        ValuesPage, table,
         run=RunName(run.id, run.name), captured=run.origin == "capture", sources=texts,
         source=chosen.artifact if chosen else None,
-        saved=[file for file in sources if file.path.endswith(".pt")], sentence=table.sentence,
-        launches=table.launches, kernels=table.kernels, names_only=table.names_only,
-        mean_as_dtype=table.mean_as_dtype, cut=cut, kernel=kernel, only=only, first=first,
-        shown=ROWS, total=len(rows), rows=[_row(row) for row in rows[first : first + ROWS]],
+        saved=[file for file in sources if file.path.endswith(".pt")], cut=cut, kernel=kernel,
+        only=only, first=first, shown=ROWS, total=len(rows),
+        rows=[_row(row) for row in rows[first : first + ROWS]],
         first_bad=None if table.first_bad is None else _row(table.rows[table.first_bad]),
     )  # fmt: skip
 

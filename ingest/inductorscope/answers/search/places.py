@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope import urls
 from inductorscope.answers.parts import DEAREST_CALL, RunName
 from inductorscope.answers.search.runs import Narrowed
-from inductorscope.fields import Hidden
+from inductorscope.fields import Hidden, view
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Run
 
@@ -127,12 +127,11 @@ def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
     graph made from it."""
     places: dict[tuple[str, str | None], TextPlace] = {}
     for row in rows:
-        place = TextPlace(
+        place = view(
+            TextPlace,
+            row,
             run=RunName(row.run, row.name),
             reading=row.state == "reading",
-            artifact=row.artifact,
-            path=row.path,
-            role=row.role,
             graph=row.slug,
             url=urls.file(row.run, row.artifact),
         )
