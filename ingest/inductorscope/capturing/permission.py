@@ -76,10 +76,8 @@ def _permit_file(reference: str, folders: list[Path], trusted: bool) -> Loading:
 
 def _holds_module(folder: Path, module: str) -> bool:
     place = folder.joinpath(*module.split("."))
-    for file in (place.with_name(place.name + ".py"), place / "__init__.py"):
-        if file.is_file() and file.resolve().is_relative_to(folder):
-            return True
-    return False
+    files = (place.with_name(place.name + ".py"), place / "__init__.py")
+    return any(file.is_file() and file.resolve().is_relative_to(folder) for file in files)
 
 
 def _refusal(what: str, folders: list[Path]) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -149,17 +150,13 @@ class Client:
         method: str,
         url: str,
         *,
-        json: object = None,
-        content: bytes | None = None,
-        headers: dict[str, str] | None = None,
         accept: tuple[int, ...] = (200, 201, 202, 204),
+        **given: Any,  # noqa: ANN401  # httpx's own options
     ) -> httpx.Response:
         """Sends one request, and retries while the server is unavailable."""
         for attempt, wait in enumerate(_waits()):
             try:
-                answer = self._http.request(
-                    method, url, json=json, content=content, headers=headers
-                )
+                answer = self._http.request(method, url, **given)
             except httpx.TransportError as error:
                 if wait is None:
                     raise ServerError(

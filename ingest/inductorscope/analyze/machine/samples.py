@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from inductorscope.formats.machine.ncu import EXECUTED, SECTORS, STALLED, ProfiledLaunch
+from inductorscope.formats.machine.ncu import SECTORS, STALLED, ProfiledLaunch
 from inductorscope.formats.machine.sass import Sass
 
 SECTOR = 32
@@ -40,8 +40,6 @@ class Sampled(msgspec.Struct):
     """Reason → samples of the launch, the most frequent first."""
     reasons: list[dict[str, int]]
     """The same for each line; they sum to `stalls`."""
-    executed: list[int]
-    """How often warps ran each line."""
     bytes: list[int]
     """Least number of bytes of global memory that each line requests from the caches, in whole
     sectors."""
@@ -54,7 +52,7 @@ def sampled(sass: Sass, launch: ProfiledLaunch) -> Sampled:
     known = [address for values in launch.by_address.values() for address in values]
     base = min(known, default=0)
     count = len(sass.lines)
-    result = Sampled({}, [{} for _ in range(count)], [0] * count, [0] * count)
+    result = Sampled({}, [{} for _ in range(count)], [0] * count)
     totals: Counter[str] = Counter()
     for metric, values in launch.by_address.items():
         reason = metric.removeprefix(STALLED)
@@ -66,8 +64,6 @@ def sampled(sass: Sass, launch: ProfiledLaunch) -> Sampled:
                     result.others[reason] += value
                 elif value:
                     result.reasons[line][reason] = value
-            elif line is not None and metric == EXECUTED:
-                result.executed[line] = value
             elif line is not None and metric == SECTORS:
                 result.bytes[line] = value * SECTOR
     result.stalls = {reason: samples for reason, samples in totals.most_common() if samples}

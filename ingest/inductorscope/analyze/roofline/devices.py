@@ -93,10 +93,8 @@ def device_peaks(name: str | None) -> DevicePeaks | None:
     if not name:
         return None
     words = set(_words(name))
-    for wanted, peaks in _TABLE:
-        if all(word in words for word in wanted):
-            return peaks
-    return None
+    fitting = (peaks for wanted, peaks in _TABLE if all(word in words for word in wanted))
+    return next(fitting, None)
 
 
 def _words(name: str) -> list[str]:

@@ -76,10 +76,8 @@ def _expanded(numbered: list[Statement], position: int) -> int:
 
 def _mean(numbered: list[Statement], start: int, end: int) -> str:
     """The two-pass variance divides its first sum: that quotient is the mean."""
-    for statement in numbered[start:end]:
-        if "/" in statement.tags:
-            return statement.defines[0]
-    return ""
+    divided = (statement.defines[0] for statement in numbered[start:end] if "/" in statement.tags)
+    return next(divided, "")
 
 
 def _welford_results(numbered: list[Statement], position: int, last: int) -> list[str]:

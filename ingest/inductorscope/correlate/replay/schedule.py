@@ -56,10 +56,8 @@ def unpacked_outputs(wrapper: list[WrapperLine]) -> dict[str, tuple[str, int]]:
 
 def argument_buffer(argument: str) -> str:
     """The buffer or input of an argument: `reinterpret_tensor(buf4, …)` → `buf4`."""
-    for match in _IDENTIFIER.finditer(argument):
-        if match.group() not in _WRAPPERS:
-            return match.group()
-    return ""
+    names = (match.group() for match in _IDENTIFIER.finditer(argument))
+    return next((name for name in names if name not in _WRAPPERS), "")
 
 
 def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:

@@ -121,7 +121,8 @@ class _Reader:
             return number + 1
         if "GB/s" in line and "\t" in line:
             self.log.problems.append(Problem(number, "a kernel's measurements could not be read"))
-        self.heading = kernel_heading(line)  # no kernel while other lines come
+        # A line that names a kernel comes before the measurements of its configurations.
+        self.heading = line if len(line) < 1100 and _KERNEL.match(line) else None
         self._scalar(line.strip(), number)
         return number + 1
 
@@ -194,8 +195,3 @@ def kernel_of(line: str, number: int, heading: str | None) -> KernelBandwidth | 
     if named:
         kernel.name = named.group(1)
     return kernel
-
-
-def kernel_heading(line: str) -> str | None:
-    """A line that names a kernel; measurements of its configurations follow."""
-    return line if len(line) < 1100 and _KERNEL.match(line) else None

@@ -58,15 +58,15 @@ class Content(msgspec.Struct, frozen=True):
 def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
     digest = digest or hashlib.sha256(plain).hexdigest()
     size = len(plain)
+    index = None
     if size <= FRAME:
         packed = compressor(level_of(size)).compress(plain)
-        if len(packed) < size:
-            return Content(digest, size, len(packed), "zstd", packed)
-        return Content(digest, size, size, "identity", plain)
-    target = io.BytesIO()
-    index = frames_of(plain, level_of(size), target)
-    if index.stored < size:
-        return Content(digest, size, index.stored, "zstd", stored=target.getvalue(), index=index)
+    else:
+        target = io.BytesIO()
+        index = frames_of(plain, level_of(size), target)
+        packed = target.getvalue()
+    if len(packed) < size:
+        return Content(digest, size, len(packed), "zstd", packed, index=index)
     return Content(digest, size, size, "identity", plain)
 
 

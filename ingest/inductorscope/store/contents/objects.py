@@ -46,7 +46,9 @@ class Objects:
     """The objects of one installation, named by the digests of their plain contents."""
 
     def __init__(self, store: Any) -> None:  # noqa: ANN401  # any of obstore's
-        self._store = store
+        import obstore
+
+        self._obstore, self._store = obstore, store
 
     def put(self, contents: Sequence[tuple[str, int, bytes | Path | IO[bytes]]]) -> None:
         """Writes objects that are not there yet, given as digest, size and bytes."""
@@ -55,58 +57,48 @@ class Objects:
 
     @reaching()
     def _put(self, content: tuple[str, int, bytes | Path | IO[bytes]]) -> None:
-        import obstore
-
         digest, size, stored = content
         key = key_of(digest)
         if isinstance(stored, bytes):
             try:
-                obstore.put(self._store, key, stored, mode="create")
-            except obstore.exceptions.AlreadyExistsError:
+                self._obstore.put(self._store, key, stored, mode="create")
+            except self._obstore.exceptions.AlreadyExistsError:
                 # Left by a crash; another version may have compressed it differently.
-                if obstore.head(self._store, key)["size"] != size:
-                    obstore.put(self._store, key, stored)
+                if self._obstore.head(self._store, key)["size"] != size:
+                    self._obstore.put(self._store, key, stored)
         elif self.size(digest) != size:
             if not isinstance(stored, Path):
                 stored.seek(0)
-            obstore.put(self._store, key, stored)  # large ones go in parts
+            self._obstore.put(self._store, key, stored)  # large ones go in parts
 
     @reaching()
     def size(self, digest: str) -> int | None:
         """Returns the size of an object; None if there is none."""
-        import obstore
-
         try:
-            return int(obstore.head(self._store, key_of(digest))["size"])
+            return int(self._obstore.head(self._store, key_of(digest))["size"])
         except FileNotFoundError:
             return None
 
     @reaching()
     def get(self, digest: str, start: int, end: int) -> bytes | None:
         """Returns a range of an object; None if there is none."""
-        import obstore
-
         if start >= end:
             return b""
         try:
-            return bytes(obstore.get_range(self._store, key_of(digest), start=start, end=end))
+            return bytes(self._obstore.get_range(self._store, key_of(digest), start=start, end=end))
         except FileNotFoundError:
             return None
 
     @reaching()
     def delete(self, digests: Iterable[str]) -> None:
-        import obstore
-
         keys = [key_of(digest) for digest in digests]
         for start in range(0, len(keys), LISTED):
-            obstore.delete(self._store, keys[start : start + LISTED])
+            self._obstore.delete(self._store, keys[start : start + LISTED])
 
     def digests(self) -> Iterator[str]:
         """Yields the digests of all objects."""
-        import obstore
-
         with reaching():
-            for some in obstore.list(self._store, "contents/", chunk_size=LISTED):
+            for some in self._obstore.list(self._store, "contents/", chunk_size=LISTED):
                 yield from (str(found["path"]).rpartition("/")[2] for found in some)
 
 

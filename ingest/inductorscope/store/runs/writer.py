@@ -207,10 +207,17 @@ class RunWriter:
             profile.chunks = []  # stored and no longer needed
 
     def index(self) -> None:
-        """Makes the stored texts searchable; called after pages can show them."""
+        """Makes the stored texts searchable, some at a time, so that other writers get their turn;
+        called after pages can show them."""
         while self._unindexed:
+            digests: list[str] = []
+            size = 0
+            while self._unindexed and size < INDEXED_AT_ONCE:
+                digest, length = self._unindexed.popitem()
+                digests.append(digest)
+                size += length
             with self._writing() as session:
-                self._index(session)
+                index_texts(session, digests)
 
     def finish(
         self, artifacts: Sequence[ArtifactDraft], ended: Callable[[Session, Run], None]
@@ -240,16 +247,6 @@ class RunWriter:
         for artifact in artifacts:
             artifact.content = None  # stored and no longer needed
 
-    def _index(self, session: Session) -> None:
-        """Indexes some texts, so that other writers get their turn."""
-        digests: list[str] = []
-        size = 0
-        while self._unindexed and size < INDEXED_AT_ONCE:
-            digest, length = self._unindexed.popitem()
-            digests.append(digest)
-            size += length
-        index_texts(session, digests)
-
 
 def is_alive(session: Session, run: Run) -> bool:
     """Whether a run's reader is still alive."""
@@ -266,10 +263,8 @@ def is_alive(session: Session, run: Run) -> bool:
 def _process_runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)
     return True
 
 
