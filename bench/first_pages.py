@@ -17,6 +17,7 @@ from pathlib import Path
 
 import httpx
 from inductorscope import urls
+from inductorscope.formats.vocabulary import IR_POST, IR_PRE
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
@@ -66,6 +67,7 @@ def pages(data: Path, run: str) -> dict[str, str]:
         "overview": of_run,
         **{name: f"{of_run}/{name}" for name in names},
         "explorer": f"{of_run}/graphs/{graph}",
+        "beside": f"/beside?left={run}/{graph}/{IR_PRE}&right={run}/{graph}/{IR_POST}",
         "memory": f"{of_run}/graphs/{graph}/memory",
         "kernel": urls.kernel(run, kernel["graph"], kernel["name"], kernel["handle"]),
     }

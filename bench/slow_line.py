@@ -40,6 +40,7 @@ PAINTED = """() => new Promise((done) => {
 })"""
 READY = {
     "explorer": "#explorer[data-ready=true]",
+    "beside": "#beside[data-ready=true]",
     "timeline": "[data-testid=device-sums]",
 }
 

@@ -289,7 +289,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         call=call,
         calls=calls,
         fx_nodes=[view(FxNodeRow, node) for node in shared.fx_nodes if node.name in computed],
-        ir_nodes=_ir_nodes(shared, kernel, handle),
+        ir_nodes=_ir_nodes(session, kernel, handle),
         code=_code(session, graph, kernel),
         head=shared.head,
         before=next((name for line, name in reversed(shared.calls) if line < call.line), None),
@@ -329,8 +329,6 @@ class _Shared(msgspec.Struct, frozen=True):
     works: list[CallWork]
     works_missing: str
     fx_nodes: list[FxNode]
-    ir_nodes: list[IrNodeDraft]
-    links: GraphLinks
 
 
 @once
@@ -347,7 +345,6 @@ def _shared(session: Session, run: str, slug: str) -> _Shared:
         works = graph_facts(session, graph).works
     except NotAnalysed as error:
         missing = str(error)
-    links = session.get(Links, graph.id)
     return _Shared(
         owner=owner,
         graph=graph,
@@ -361,8 +358,6 @@ def _shared(session: Session, run: str, slug: str) -> _Shared:
         works=works,
         works_missing=missing,
         fx_nodes=fx_nodes(session, graph.id),
-        ir_nodes=ir_nodes(session, graph.id),
-        links=GraphLinks() if links is None else unpack_links(links.payload),
     )
 
 
@@ -390,13 +385,21 @@ def _call_work(work: CallWork) -> KernelCallWork:
     return view(KernelCallWork, work, bytes=view(BytesMoved, work.bytes))
 
 
-def _ir_nodes(shared: _Shared, kernel: Kernel, handle: int) -> list[IrNodeRow]:
+@once
+def _ir(session: Session, graph_id: int) -> tuple[GraphLinks, list[IrNodeDraft]]:
+    links = session.get(Links, graph_id)
+    known = GraphLinks() if links is None else unpack_links(links.payload)
+    return known, ir_nodes(session, graph_id)
+
+
+def _ir_nodes(session: Session, kernel: Kernel, handle: int) -> list[IrNodeRow]:
     """Returns the scheduler nodes whose operations the kernel's lines compute in this call."""
     if kernel.first_line is None or kernel.last_line is None:
         return []
+    links, nodes = _ir(session, kernel.graph_id)
     of_call = f"call:{kernel.name}:{handle}"
-    wanted = ir_names(shared.links, kernel.first_line, kernel.last_line, of_call)
-    return [view(IrNodeRow, node, stage=IR_POST) for node in shared.ir_nodes if node.name in wanted]
+    wanted = ir_names(links, kernel.first_line, kernel.last_line, of_call)
+    return [view(IrNodeRow, node, stage=IR_POST) for node in nodes if node.name in wanted]
 
 
 @once
