@@ -117,6 +117,20 @@ def test_torch_is_to_blame_only_where_eager_was_seen_to_succeed(torch: Any) -> N
         assert any("must match" in sentence or "dim" in sentence for sentence in why.sentences)
 
 
+def test_a_gradient_of_a_gradient_needs_the_plain_module(torch: Any) -> None:
+    plain = torch.nn.Linear(3, 1)
+    x = torch.randn(4, 3, requires_grad=True)
+
+    def penalised() -> None:
+        score = torch.compile(plain, backend="aot_eager")(x).sum()
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        (slope.norm() + score).backward()
+
+    why = failed(penalised, PASSED)
+    assert (why.fault, why.title[:13]) == ("unsupported", "A gradient of")
+    assert "the plain module" in fix(why)
+
+
 def test_the_names_of_a_compiled_models_state_are_explained(torch: Any) -> None:
     plain, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     state = torch.compile(plain).state_dict()

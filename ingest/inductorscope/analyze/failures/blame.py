@@ -3,12 +3,13 @@ torch says that it does not support the program."""
 
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 from inductorscope.analyze.compile.advice import advice_for_break
 from inductorscope.analyze.compile.model import GraphBreak
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import users_frame
-from inductorscope.analyze.failures.text import Explained
+from inductorscope.analyze.failures.text import Explained, Fault
 from inductorscope.fields import view
 from inductorscope.formats.capture_facts import EagerOutcome
 from inductorscope.formats.errors.tracebacks import read_traceback
@@ -25,8 +26,6 @@ _NO_FAKE = re.compile(
 )
 _RAISED = re.compile(r"(\w{1,80})\(['\"](.{1,400}?)['\"]\)")
 _HANG = re.compile(r"The ranks run different collectives: ")
-_ASSERTED = re.compile(r"device-side assert triggered")
-_OVERWRITTEN = re.compile(r"output of CUDAGraphs that has been overwritten")
 _LIMIT = re.compile(r"FailOnRecompileLimitHit|hit config\.(?:recompile|cache_size)_limit")
 # `Note:` and the like are no advice; neither is how to make torch say more or say nothing.
 _ADVISES = re.compile(
@@ -42,6 +41,47 @@ _BOILERPLATE = re.compile(
     r"|internal stack trace|import torch\b|set_stance|removing the `torch\.compile` call"
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d(`])|\n+")
+
+
+class _Remedy(NamedTuple):
+    """What to do where torch's own words say too little."""
+
+    said: str
+    """Part of torch's message."""
+    title: str
+    why: str
+    do: str
+    fault: Fault
+
+
+_REMEDIES = (
+    _Remedy(
+        "device-side assert triggered",
+        "A kernel found an index that is out of range",
+        "Such as a label that is no class, or a token that is no row of its table. The device "
+        "tells it at a later call, so the line of the exception may be innocent.",
+        "Run it with `CUDA_LAUNCH_BLOCKING=1`, or its first failing batch on the processor: the "
+        "exception then comes from the operator. Compare its indices' `.min()` and `.max()` with "
+        "the size that it indexes.",
+        "program",
+    ),
+    _Remedy(
+        "output of CUDAGraphs that has been overwritten",
+        "A result of a CUDA graph is read after a later call wrote over it",
+        "Each call of the graph writes to the same memory.",
+        "Keep a copy of each result that must outlive the next call: `.clone()`. Modes without "
+        "CUDA graphs need none.",
+        "program",
+    ),
+    _Remedy(
+        "does not currently support double backward",
+        "A gradient of a gradient goes through compiled code",
+        "torch.compile has no second backward pass, as `create_graph=True` needs it.",
+        "Call the plain module, not the compiled one, where `torch.autograd.grad(…, "
+        "create_graph=True)` follows, such as for a gradient penalty; the compiled one elsewhere.",
+        "unsupported",
+    ),
+)
 STANCE = "`torch.compiler.set_stance('force_eager')`"
 _WORKAROUND = (
     "Until torch is fixed, keep this line's function uncompiled: `@torch.compiler.disable`."
@@ -100,27 +140,9 @@ def _known(failure: Explained) -> bool:
         )  # fmt: skip
         failure.fault = "program"
         return True
-    elif _ASSERTED.search(text):
-        failure.title = "A kernel found an index that is out of range"
-        failure.sentences = [
-            "Such as a label that is no class, or a token that is no row of its table. The device "
-            "tells it at a later call, so the line of the exception may be innocent."
-        ]
-        failure.fix = Fix(
-            "", "Run it with `CUDA_LAUNCH_BLOCKING=1`, or its first failing batch on the "
-            "processor: the exception then comes from the operator. Compare its indices' "
-            "`.min()` and `.max()` with the size that it indexes.",
-        )  # fmt: skip
-        failure.fault = "program"
-        return True
-    elif _OVERWRITTEN.search(text):
-        failure.title = "A result of a CUDA graph is read after a later call wrote over it"
-        failure.sentences = ["Each call of the graph writes to the same memory."]
-        failure.fix = Fix(
-            "", "Keep a copy of each result that must outlive the next call: `.clone()`. Modes "
-            "without CUDA graphs need none.",
-        )  # fmt: skip
-        failure.fault = "program"
+    elif remedy := next((row for row in _REMEDIES if row.said in text), None):
+        failure.title, failure.sentences = remedy.title, [remedy.why]
+        failure.fix, failure.fault = Fix("", remedy.do), remedy.fault
         return True
     elif _LIMIT.search(" ".join([*failure.kinds, text])):
         failure.title = "The recompile limit is reached, and `fullgraph=True` forbids to go on"
