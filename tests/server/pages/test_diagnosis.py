@@ -55,6 +55,7 @@ from inductorscope.answers.runs.diagnosis.unchanging import (
 )
 from inductorscope.answers.runs.diagnosis.uncompiled import not_compiled, same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
+    combined_square,
     one_hot_product,
     read_share,
     unread_gradients,
@@ -843,6 +844,22 @@ def test_a_product_of_three_matrices_that_begins_at_its_dear_end_is_found() -> N
     assert chains([*given, *left, read]) == []
     for odd in ("s0, 500", "0, 500", f"{'9' * 5000}, 500"):
         assert chains([node("a", odd), *given[1:], *left]) == []
+
+
+def test_a_loss_of_a_column_and_a_row_is_found() -> None:
+    def node(name: str, op: str, sizes: str, *inputs: str) -> FxNode:
+        target = f"torch.ops.aten.{op}.default" if inputs else name
+        return FxNode(name, target, 1, f"f32[{sizes}]", "model.py", 7, list(inputs))
+
+    price, out = node("price", "", "512"), node("out", "addmm", "512, 1", "x")
+    error = node("error", "sub", "512, 512", "out", "price")
+    assert combined_square([price, out, error]) is error
+    turned = node("error", "sub", "512, 512", "price", "out")
+    assert combined_square([price, out, turned]) is turned
+    meant = node("out", "unsqueeze", "512, 1", "x")
+    assert combined_square([price, meant, error]) is None
+    for sizes in ("512", "512, 2", "s0, 1", f"{'9' * 5000}, 1"):
+        assert combined_square([price, node("out", "addmm", sizes, "x"), error]) is None
 
 
 def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:

@@ -22,7 +22,10 @@ _SAME = frozenset(("view", "_unsafe_view", "reshape", "permute", "transpose", "t
 _CASTS = frozenset(("convert_element_type", "_to_copy"))
 _COUNTS = frozenset(("iota", "arange"))
 _PARTS = frozenset(("select", "slice", "narrow"))
-_SIZES = re.compile(r"\[([\d, ]*)\]")
+_COMBINES = frozenset(("sub", "add", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge"))
+FEW = 8
+"""Numbers of a column and a row that may be combined on purpose."""
+_SIZES = re.compile(r"\[([\d, ]{0,400})\]")
 
 
 def unread(evidence: Evidence) -> Cause | None:
@@ -73,8 +76,8 @@ def _operator(target: str) -> str:
 
 def numbers(annotation: str | None) -> int | None:
     """Returns how many numbers `f32[8, 48]` has; None for sizes that are not fixed."""
-    found = _SIZES.search(annotation or "")
-    return None if found is None else prod(map(int, filter(None, found[1].split(", "))))
+    found = _sides(annotation)
+    return None if found is None else prod(found)
 
 
 def one_hot(evidence: Evidence) -> Cause | None:
@@ -114,6 +117,49 @@ def one_hot_product(nodes: list[FxNode]) -> FxNode | None:
                 if any(_operator(target) in _COUNTS for target in compared):
                     return node
     return None
+
+
+def square(evidence: Evidence) -> Cause | None:
+    """A column and a row of as many numbers become a square."""
+    for graph in evidence.graphs:
+        node = combined_square(evidence.nodes()[graph.slug])
+        if node is None or graph.direction == "backward":
+            continue
+        side = (_sides(node.annotation) or [0])[0]
+        return Cause(
+            "square",
+            f"A column of {side:,} numbers and a row of {side:,} become {side:,} × {side:,} in "
+            f"`{node.name}`: each of the one with each of the other.",
+            "If each number belongs to one of the other's, the result is wrong, such as a loss: "
+            "give both the same shape, with `.squeeze(1)` for instance.",
+            urls.graph(evidence.id, graph.slug),
+            urgent=True,
+            lines=evidence.line(node.stack_file, node.stack_line),
+        )
+    return None
+
+
+def combined_square(nodes: list[FxNode]) -> FxNode | None:
+    """Returns an operation on a column and a row of as many numbers, unless the program shaped them
+    so."""
+    known = {node.name: node for node in nodes}
+    for node in nodes:
+        if _operator(node.target) not in _COMBINES or len(node.inputs) != 2:
+            continue
+        given = [known[name] for name in node.inputs if name in known]
+        given.sort(key=lambda source: -len(_sides(source.annotation) or ()))
+        sizes = [_sides(source.annotation) for source in given]
+        side = (sizes[-1] or [0])[0] if sizes else 0
+        if side >= FEW and sizes == [[side, 1], [side]]:
+            shaped = {_operator(source.target) for source in given} & (_SAME | _COUNTS | _PARTS)
+            if not shaped:
+                return node
+    return None
+
+
+def _sides(annotation: str | None) -> list[int] | None:
+    found = _SIZES.search(annotation or "")
+    return None if found is None else [int(size) for size in filter(None, found[1].split(", "))]
 
 
 def unread_gradients(evidence: Evidence) -> Cause | None:
@@ -175,4 +221,4 @@ def padding(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (unread, one_hot, unread_gradients, no_backward, padding)
+CHECKS = (square, unread, one_hot, unread_gradients, no_backward, padding)
