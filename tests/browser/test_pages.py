@@ -252,6 +252,23 @@ def test_the_list_of_runs_fits_long_names_and_chosen_columns(
     page.request.patch(f"{served.url}/api/runs/{where['run']}", data={"name": before})
 
 
+def test_on_a_phone_tables_say_that_they_scroll_and_targets_are_large(
+    page: Page, filled: tuple[Served, dict[str, str]]
+) -> None:
+    served, where = filled
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in ("/", f"/runs/{where['run']}", f"/runs/{where['run']}/roofline"):
+        page.goto(f"{served.url}{path}")
+        targets = page.locator("td > a:visible, th button:visible, td input:visible")
+        heights = targets.evaluate_all("them => them.map(it => it.getBoundingClientRect().height)")
+        assert min(heights) > 23, path
+    said = page.locator(".table-frame").filter(
+        has=page.get_by_role("columnheader", name="Could save")
+    )
+    hint = said.evaluate("frame => getComputedStyle(frame, '::before').content")
+    assert ("more" in hint) is said.evaluate("it => it.scrollWidth > it.clientWidth")
+
+
 def test_a_filter_of_runs_is_saved_in_the_browser(
     page: Page, filled: tuple[Served, dict[str, str]]
 ) -> None:
