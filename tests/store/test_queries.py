@@ -112,6 +112,20 @@ def test_tags_with_letters_beyond_ascii_are_found(engine: Engine) -> None:
         assert history(session, tag="béta").runs
 
 
+def test_a_history_has_the_spread_of_the_samples_of_each_run(engine: Engine) -> None:
+    with sessions(engine).begin() as session:
+        for number in (1, 4):
+            run = a_run(number)
+            run.name, run.compiled_ms = "timed", 2.0
+            if number == 4:
+                run.timings = {"compiled": {"median_ms": 2.0, "p10": 1.5, "p90": 2.5}}
+            insert_run(session, run)
+        spreads = [(run.low, run.high) for run in history(session, "timed").runs]
+        assert spreads == [(None, None), (1.5, 2.5)]
+        other = history(session, "timed", figure="kernels").runs
+        assert [(run.value, run.low) for run in other] == [(1, None), (1, None)]
+
+
 def test_runs_are_grouped_by_tag_and_by_what_was_captured(engine: Engine) -> None:
     with sessions(engine).begin() as writing:
         for number in range(23):

@@ -29,6 +29,14 @@ function chart(data: History) {
   const words = (value: number) =>
     inUs ? microseconds(value * inUs) : unit ? `${value.toFixed(2)}×` : count(value, "").trim();
   const devices = [...new Set(runs.map(({ device }) => device ?? "—"))];
+  const share = (values: number[], part: number) =>
+    (values[Math.round(part * (values.length - 1))] ?? 0) * scale;
+  const bands = levels.map((_, at) => {
+    const [from, to] = [places[at - 1] ?? 0, places[at] ?? runs.length];
+    const own = runs.slice(from, to).map(({ value }) => value ?? 0);
+    own.sort((a, b) => a - b);
+    return { x0: from + 0.5, x1: to + 0.5, y0: share(own, 0.1), y1: share(own, 0.9) };
+  });
   const points = runs.map((run, at) => ({ run, at: at + 1 }));
   return (colours: Colours): Chart => ({
     rows: TALL,
@@ -48,6 +56,16 @@ function chart(data: History) {
             plain(`torch ${run.torch_version ?? "—"}, ${device}`),
             run.id,
           ]),
+          error_y: {
+            type: "data",
+            symmetric: false,
+            array: own.map(({ run }) => ((run.high ?? run.value ?? 0) - (run.value ?? 0)) * scale),
+            arrayminus: own.map(
+              ({ run }) => ((run.value ?? 0) - (run.low ?? run.value ?? 0)) * scale,
+            ),
+            thickness: 1,
+            width: 0,
+          },
           marker: {
             color: colours(DEVICES[number % DEVICES.length] ?? "ink"),
             size: runs.length > 300 ? 4 : 7,
@@ -59,7 +77,7 @@ function chart(data: History) {
       ...levels.map((level, at) => ({
         type: "scatter",
         mode: "lines",
-        x: [(places[at - 1] ?? 0) + 0.5, (places[at] ?? runs.length) + 0.5],
+        x: [bands[at]?.x0, bands[at]?.x1],
         y: [level * scale, level * scale],
         line: { color: colours("warn"), width: 2 },
         hoverinfo: "skip",
@@ -67,6 +85,14 @@ function chart(data: History) {
       })),
     ],
     layout: {
+      shapes: bands.map((band) => ({
+        type: "rect",
+        layer: "below",
+        fillcolor: colours("warn"),
+        opacity: 0.16,
+        line: { width: 0 },
+        ...band,
+      })),
       showlegend: devices.length > 1,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       margin: { l: 8, r: 16, t: 8, b: 40 },

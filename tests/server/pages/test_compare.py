@@ -240,6 +240,13 @@ def test_a_history_has_every_run_of_a_name_and_follows_a_kernel(
         "triton_poi_fused_maximum_neg_0", "triton_poi_fused_maximum_neg_7",
     ]  # fmt: skip
     assert {run["change"] for run in followed} == {"same code"}
+    single = one_line(client.get(urls.history(name="dynamic", figure="graphs")).text)
+    assert "One run of dynamic so far. The next capture" in single
+    names = one_line(client.get(urls.history(figure="eager_ms")).text)
+    assert "No name has two runs with this figure so far" in names
+    assert "1 name without this figure" in names
+    assert "Median before" not in names
+    assert "Median before" in client.get(urls.history(figure="kernels")).text
     assert "No run of nobody" in client.get(urls.history(name="nobody")).text
     assert "No run of tag none" in client.get(urls.history(tag="none")).text
     for wrong in (urls.history(name="foo1", figure="x"), urls.history(kernel=f"{one}/x/y")):

@@ -19,7 +19,7 @@ from inductorscope.answers.compare.figures import FIGURES, Unit
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_name
-from inductorscope.fields import Hidden, OfRow, Prose
+from inductorscope.fields import Hidden, OfRow, Prose, view
 from inductorscope.store.runs.rules import tagged
 from inductorscope.store.tables.models import UNLISTED, Run
 from inductorscope.units import some
@@ -44,6 +44,9 @@ class HistoryRun(RunName, frozen=True):
     """The kernels that do the work; empty for other figures."""
     change: Change | None = None
     """How they differ from the kernel that the address names."""
+    low: OfRow[float | None] = None
+    """10 % of the run's own samples of its step took less than this."""
+    high: OfRow[float | None] = None
 
 
 class LevelChange(msgspec.Struct, frozen=True):
@@ -132,7 +135,7 @@ def history(
     elif name or tag:
         # Without a figure in the address, show the first that a run has.
         for known in [figure] if figure else FIGURES:
-            runs, title, unit = _runs(session, name, tag, FIGURES[known].column), *_named(known)
+            runs, title, unit = _runs(session, name, tag, known), *_named(known)
             if figure or any(run.value is not None for run in runs):
                 figure = known
                 break
@@ -165,8 +168,7 @@ def history(
 def levels_of(session: Session, before: Run, after: Run) -> Levels | None:
     """Returns the levels; None if the runs have different names, or too few runs of the name are
     timed."""
-    steps = FIGURES["compiled_ms"].column
-    runs = _runs(session, before.name, "", steps) if before.name == after.name else []
+    runs = _runs(session, before.name, "", "compiled_ms") if before.name == after.name else []
     values = {run.id: run.value for run in runs if run.value is not None}
     if len(values) < FEWEST or not {before.id, after.id} <= values.keys():
         return None
@@ -181,17 +183,21 @@ def _named(figure: str) -> tuple[str, Unit]:
     return FIGURES[figure].title, FIGURES[figure].unit
 
 
-def _runs(
-    session: Session, name: str, tag: str, value: ColumnElement[Any], most: int = MOST
-) -> list[HistoryRun]:
+def _runs(session: Session, name: str, tag: str, figure: str, most: int = MOST) -> list[HistoryRun]:
+    value = FIGURES[figure].column if figure else null()
+    timing = Run.timings[figure.removesuffix("_ms")]
     device = func.coalesce(Run.device_name, Run.device_kind)
-    query = select(Run.id, Run.name, Run.created_at, Run.torch_version, device, value, Run.tags)
+    query = select(
+        Run.id, Run.name, Run.created_at, Run.torch_version, device.label("device"),
+        value.label("value"), Run.tags, timing["p10"].as_float().label("low"),
+        timing["p90"].as_float().label("high"),
+    )  # fmt: skip
     if name:
         query = query.where(Run.name == name)
     if tag:
         query = query.where(tagged(tag))
     rows = session.execute(query.order_by(Run.created_at.desc(), Run.id).limit(most)).all()
-    return [HistoryRun(*row[:6]) for row in reversed(rows) if not tag or tag in row[6]]
+    return [view(HistoryRun, row) for row in reversed(rows) if not tag or tag in row.tags]
 
 
 def _names(session: Session, value: ColumnElement[Any]) -> list[Named]:
@@ -236,7 +242,7 @@ def _less_striking(one: Named) -> float:
 def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:
     own, slug, wanted = kernel.split("/", 2)
     found = []
-    for run in _runs(session, name, tag, null(), MOST_MATCHED):
+    for run in _runs(session, name, tag, "", MOST_MATCHED):
         left, right = load_sides(session, own, run.id)
         found.append(_matched(run, left, right, slug, wanted))
     return found
