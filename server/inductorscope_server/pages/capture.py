@@ -7,6 +7,7 @@ from inductorscope.capturing.spec import DTYPES
 from inductorscope.fields import Hidden
 from inductorscope.formats.change import MODES
 from inductorscope.jobs.errors import CaptureRefusedError
+from inductorscope.jobs.queue.machines import CPU
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
@@ -32,6 +33,8 @@ class CapturePage(msgspec.Struct, frozen=True):
     models: list[BuiltinModel]
     kinds: list[str]
     """Kinds of the workers that are connected."""
+    has_gpu: bool
+    """Whether one of them has a GPU."""
     dtypes: Hidden[list[str]]
     modes: Hidden[list[str]]
     defaults: Hidden[CaptureRequest]
@@ -48,10 +51,11 @@ def _page(
     parts: Parts, body: CaptureRequest | None = None, error: str | None = None
 ) -> CapturePage:
     models = builtin_models()
-    workers = parts.jobs.workers()
+    kinds = sorted({worker.kind for worker in parts.jobs.workers() if worker.alive})
     return CapturePage(
         models=models,
-        kinds=sorted({worker.kind for worker in workers if worker.alive}),
+        kinds=kinds,
+        has_gpu=any(not kind.startswith(CPU) for kind in kinds),
         dtypes=list(DTYPES),
         modes=list(MODES),
         defaults=body or CaptureRequest.model_validate({"model": models[0].name}),

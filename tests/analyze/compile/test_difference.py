@@ -51,6 +51,20 @@ def test_pairs_of_lines_say_where_they_part() -> None:
     assert new.text[slice(*new.changed)] == "None"
 
 
+def test_whole_words_part() -> None:
+    for one, other, differs, differing in (
+        ("return (sum_1,)", "return (sin,)", "sum_1", "sin"),
+        ("x12 = y", "x2 = y", "x12", "x2"),
+        ("f(buf1)", "f(buf1_2)", "buf1", "buf1_2"),
+        ("a b", "a  b", "", " "),
+    ):
+        gone, new = difference([one], [other]).hunks[0]
+        assert [line.text[slice(*(line.changed or ()))] for line in (gone, new)] == [
+            differs,
+            differing,
+        ]
+
+
 def test_large_stretches_without_a_common_line_are_replaced_whole() -> None:
     one = ["x"] * (3 * MOST_TOGETHER) + ["y"]
     other = ["z"] * (3 * MOST_TOGETHER)

@@ -232,6 +232,7 @@ def test_ranks_name_their_first_difference(
     assert '"torch.ops._c10d_functional.reduce_scatter_tensor.default",' in gone
     run = read(own_settings, [logs / "multi_rank_logs"])
     assert api(known, urls.compile_part(run, "ranks"))["difference"]["gone"] == 4
+    assert "8, 1 without calls" in one_line(known.get(urls.run(run)).text)
     symbols = one_line(known.get(urls.compile_part(run, "symbols")).text)
     assert 'recompiles"> recompiled 6 times</a>, and made no size a symbol.' in symbols
 

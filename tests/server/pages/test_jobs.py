@@ -225,6 +225,8 @@ def test_the_capture_form(client: TestClient) -> None:
     page = client.get("/capture")
     assert page.status_code == 200
     assert "neg-maximum-cat" in page.text
+    assert 'value="cpu" selected>cpu</option>' in page.text
+    assert 'value="cuda">cuda</option>' in page.text  # no worker runs that has none
     fields = {
         "model": "gpt-small",
         "device": "cpu",

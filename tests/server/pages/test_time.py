@@ -55,6 +55,27 @@ def test_costs_of_lines_sum_to_the_kernels(
     assert all(line["path"].endswith("models.py") for line in page["source_lines"][:3])
 
 
+def test_kernels_say_what_their_times_are_of_and_leave_out(
+    trained: tuple[TestClient, dict[str, str]],
+) -> None:
+    client, runs = trained
+    run = runs["cuda-gpt-train"]
+    page = client.get(f"/api/runs/{run}/kernels").json()
+    whole = page_of(trained, "cuda-gpt-train")["shown"]
+    assert page["time_of"] == "step"
+    of_trace = sum(part["us"] for part in whole["breakdown"]["categories"])
+    assert page["time_us"] + page["unattributed_us"] == pytest.approx(of_trace / whole["by"])
+    assert "compiled code did not launch" in client.get(f"/runs/{run}/kernels").text
+    kernel = next(
+        row for row in page["kernels"] if "backward" in row["name"] and "forward" in row["graph"]
+    )
+    own = f"/runs/{run}/graphs/{kernel['graph']}/kernels/{kernel['name']}:{kernel['handle']}"
+    assert "torch moved nodes" in client.get(own).text
+    assert "output or saved" in client.get(f"/runs/{run}/graphs/{kernel['graph']}/memory").text
+    assert ">Verdict<" in client.get(f"/runs/{run}/time").text
+    assert ">Verdict<" not in client.get(f"/runs/{runs['cpu-gpt-train']}/time").text
+
+
 @pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
 def test_the_heat_of_lines_is_what_the_page_of_times_says(
     trained: tuple[TestClient, dict[str, str]], name: str

@@ -27,7 +27,7 @@ class DiffLine(msgspec.Struct, frozen=True):
     after: int | None
     text: str
     changed: tuple[int, int] | None = None
-    """Range of characters that differ from the paired line."""
+    """Range of whole words that differ from the paired line."""
 
 
 class Difference(msgspec.Struct):
@@ -116,9 +116,17 @@ def _parting(left: str, right: str) -> tuple[tuple[int, int] | None, tuple[int, 
     end = 0
     while end < most - start and left[-1 - end] == right[-1 - end]:
         end += 1
+    while _splits_word(left, start) or _splits_word(right, start):
+        start -= 1
+    while _splits_word(left, len(left) - end) or _splits_word(right, len(right) - end):
+        end -= 1
     if not start and not end:
         return None, None
     return (start, len(left) - end), (start, len(right) - end)
+
+
+def _splits_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and text[at - 1 : at + 1].replace("_", "a").isalnum()
 
 
 def opcodes(left: Lines, right: Lines) -> list[Opcode]:

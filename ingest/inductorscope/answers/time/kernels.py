@@ -22,7 +22,13 @@ from inductorscope.answers.parts import DEAREST_CALL, KernelName, graph_name, sh
 from inductorscope.answers.runs.state import unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import CallsOfKernel
-from inductorscope.answers.time.profiles import profile_tables, shown_profile
+from inductorscope.answers.time.profiles import (
+    ProfileShown,
+    kernel_time_is_of,
+    profile_tables,
+    shown_profile,
+    unattributed,
+)
 from inductorscope.answers.time.roofline import SHOWN, KernelsShown, run_peaks, step_time
 from inductorscope.fields import Bytes, Count, Hidden, Percent, Prose, view
 from inductorscope.formats.code.short_names import ShortName, short_name
@@ -66,6 +72,10 @@ class KernelsPage(KernelsShown, frozen=True):
 
     kernels: list[KernelInTable]
     all_count: int
+    time_of: Prose
+    """What times are of: a step, a call of the graph or the whole trace."""
+    unattributed_us: float | None
+    """Time of the kernels and copies that the code did not launch, which are not listed."""
     spilling: int
     """Kernels that use local memory."""
     under_a_wave: int
@@ -103,11 +113,16 @@ def kernels_page(
     run = run_story.run
     graphs = slowest_graphs(session, run_id)
     notes: list[str] = []
+    profiles = profile_tables(session, run)
+    time_of = kernel_time_is_of(profiles)
     table = _Table(run_story, Launches(session, run), run_peaks(run), step_time(session, run)[0])
     known = dict(facts_of_graphs(session, graphs, notes)) if graphs else {}
     rows = [row for own in graphs for row in table.of_graph(own, known.get(own))]
     if not graphs:
-        rows = list(table.of_trace())
+        shown = shown_profile(run.id, profiles)
+        rows = list(table.of_trace(shown)) if shown is not None else []
+        if shown is not None and not shown.steps:
+            time_of = "whole trace"
     words = q.lower().split()
     matching = [
         row
@@ -129,6 +144,8 @@ def kernels_page(
         kernel_count=len(matching),
         all_count=len(rows),
         time_us=whole,
+        time_of=time_of,
+        unattributed_us=unattributed(profiles),
         spilling=sum(bool(row.spilled) for row in rows),
         under_a_wave=sum(map(_is_part, rows)),
         notes=notes,
@@ -196,11 +213,10 @@ class _Table(msgspec.Struct):
                 why_href=href,
             )
 
-    def of_trace(self) -> Iterator[KernelInTable]:
-        """Yields the kernels of the trace that is shown first."""
-        session, run = self.story.session, self.story.run
-        shown = shown_profile(run.id, profile_tables(session, run))
-        if shown is None or shown.breakdown is None or not shown.breakdown.on_device:
+    def of_trace(self, shown: ProfileShown) -> Iterator[KernelInTable]:
+        """Yields the kernels of a trace."""
+        session = self.story.session
+        if shown.breakdown is None or not shown.breakdown.on_device:
             return
         query = select(TraceKernel).where(TraceKernel.profile_id == shown.id)
         for kernel in session.scalars(query.order_by(TraceKernel.position)):

@@ -37,6 +37,10 @@ FIRST_CALLS = 0.1
 """A trace with a larger share of first calls shows a warm-up."""
 
 
+RESIDUE_US = 1e-3
+"""Less than this, of a sum of times, is rounding."""
+
+
 class ProfileTable(msgspec.Struct, frozen=True):
     """One profiled execution; `time/table` has pages of its rows, kernels and events."""
 
@@ -152,6 +156,16 @@ def kernel_time_is_of(profiles: Sequence[ProfileTable]) -> str:
     """Returns what the code's times are of: a step, or a call of the graph."""
     of_code = (profile.facts for profile in profiles if profile.facts.joined_to_code)
     return "call of the graph" if any(f.steps_from == PER_CALL for f in of_code) else "step"
+
+
+def unattributed(profiles: Sequence[ProfileTable]) -> float | None:
+    """Returns the time of the joined profile that belongs to no kernel of the run's code."""
+    for profile in profiles:
+        facts = profile.facts
+        if facts.joined_to_code and facts.kernel_us is not None and facts.attributed_us is not None:
+            left = facts.kernel_us - facts.attributed_us
+            return left if left > RESIDUE_US else 0.0
+    return None
 
 
 def steady(profiles: Sequence[ProfileTable]) -> ProfileTable | None:

@@ -39,6 +39,7 @@ from inductorscope.answers.time.profiles import (
     kernel_time_is_of,
     profile_tables,
     shown_profile,
+    unattributed,
 )
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.answers.time.tables import TRACE, RowsAsked, TraceRow, times_table
@@ -118,7 +119,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         kernel_time_us=kernels_us,
         kernel_time_of=kernel_time_is_of(profiles),
         held_up=slowdown_warning(kernels_us, run.compiled_ms),
-        unattributed_us=_unattributed(profiles),
+        unattributed_us=unattributed(profiles),
         categories=categories(session, run_id),
         graphs=graph_rows(session, run_id),
         kernels=kernel_rows(session, run_id, SHOWN),
@@ -137,15 +138,6 @@ def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> 
     if shown is None or shown.joined_to_code:
         return []
     return times_table(session, run, RowsAsked(TRACE, shown.id)).trace[:SLOWEST]
-
-
-def _unattributed(profiles: list[ProfileTable]) -> float | None:
-    """Returns the time of the joined profile that belongs to no kernel of the run's code."""
-    for profile in profiles:
-        facts = profile.facts
-        if facts.joined_to_code and facts.kernel_us is not None and facts.attributed_us is not None:
-            return max(0.0, facts.kernel_us - facts.attributed_us)
-    return None
 
 
 def _map(session: Session, run: str) -> list[MapPart]:
