@@ -184,6 +184,8 @@ class ProfileFacts(msgspec.Struct, omit_defaults=True):
     """What is stored of a profile beside its rows; fields that do not apply are left out."""
 
     events: int | None = None
+    stacks: Hidden[dict[str, list[str]]] = msgspec.field(default_factory=dict)
+    """Kernel → the lines that torch's own stacks in the trace name."""
     joined_us: dict[str, float] | None = None
     """Device time by the way its launch was identified."""
     wall_ms: float | None = None

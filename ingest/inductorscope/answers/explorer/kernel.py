@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -38,15 +39,16 @@ from inductorscope.answers.parts import (
     run_of,
     share,
 )
-from inductorscope.answers.time.graph_facts import graph_facts
+from inductorscope.answers.time.graph_facts import MOST_TEXT, graph_facts
 from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.fields import Bytes, Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.graph.fx_nodes import FxNode, FxNodeLine
+from inductorscope.formats.graph.provenance import places_of_calls
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
-from inductorscope.formats.vocabulary import CODE, IR_POST
+from inductorscope.formats.vocabulary import CODE, IR_POST, KERNEL_INFORMATION, KERNEL_STACKS
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.once import once
 from inductorscope.store.database.storable import JsonObject
@@ -59,7 +61,15 @@ from inductorscope.store.runs.nodes import (
     fx_nodes,
     ir_nodes,
 )
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
+from inductorscope.store.tables.models import (
+    Artifact,
+    Graph,
+    Kernel,
+    KernelCall,
+    Links,
+    Profile,
+    Run,
+)
 from inductorscope.store.tables.times import CallTime
 
 
@@ -122,6 +132,17 @@ class KernelCallName(msgspec.Struct, frozen=True):
     handle: int
 
 
+class KernelStacks(msgspec.Struct, frozen=True):
+    """The lines that torch itself says a kernel computes, compared with those of its FX nodes."""
+
+    source: str
+    places: list[str]
+    further: list[str]
+    """Those of them that no FX node comes from."""
+    lacking: list[str]
+    """Lines of FX nodes that are not among them."""
+
+
 class KernelElsewhere(KernelCallName, frozen=True):
     """A run with exactly this kernel call."""
 
@@ -166,6 +187,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     """The call in the address."""
     calls: list[KernelCallRow]
     fx_nodes: list[FxNodeRow]
+    stacks: list[KernelStacks]
+    """What the log says of this call, and what traces say of the kernel."""
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
     """The kernel's definition; None for library kernels."""
@@ -273,6 +296,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     machine, assembly = kernel_figures(
         session, graph, kernel.name, frozenset(row.without for row in left_out)
     )
+    nodes = [view(FxNodeRow, node) for node in shared.fx_nodes if node.name in computed]
     return view(
         KernelPage,
         kernel,
@@ -288,7 +312,8 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         },
         call=call,
         calls=calls,
-        fx_nodes=[view(FxNodeRow, node) for node in shared.fx_nodes if node.name in computed],
+        fx_nodes=nodes,
+        stacks=_stacks(session, graph, kernel.name, handle, nodes),
         ir_nodes=_ir_nodes(session, kernel, handle),
         code=_code(session, graph, kernel),
         head=shared.head,
@@ -390,6 +415,47 @@ def _ir(session: Session, graph_id: int) -> tuple[GraphLinks, list[IrNodeDraft]]
     links = session.get(Links, graph_id)
     known = GraphLinks() if links is None else unpack_links(links.payload)
     return known, ir_nodes(session, graph_id)
+
+
+def _stacks(
+    session: Session, graph: Graph, kernel: str, handle: int, nodes: list[FxNodeRow]
+) -> list[KernelStacks]:
+    """Returns each source that has stacks of the call, or of the kernel. Files are compared by
+    name, because paths of the same file may differ between the machine and the upload."""
+    ours = {
+        f"{PurePosixPath(node.stack_file).name}:{node.stack_line}"
+        for node in nodes
+        if node.stack_file
+    }
+    rows = []
+    for source, said in _stacks_of(session, graph.id):
+        places = said.get((kernel, handle)) or said.get((kernel, None)) or []
+        theirs = {PurePosixPath(place).name for place in places}
+        if places:
+            rows.append(KernelStacks(source, places, sorted(theirs - ours), sorted(ours - theirs)))
+    return rows
+
+
+@once
+def _stacks_of(
+    session: Session, graph_id: int
+) -> list[tuple[str, dict[tuple[str, int | None], list[str]]]]:
+    """Source → kernel and handle → lines; a trace does not tell the calls of a kernel apart."""
+    found = []
+    texts = select(Artifact.digest).where(
+        Artifact.graph_id == graph_id, Artifact.role.in_((KERNEL_STACKS, KERNEL_INFORMATION))
+    )
+    for digest in session.scalars(texts):
+        stored = stored_text(session, digest)
+        if stored is not None and stored.size <= MOST_TEXT:
+            found.append(("the log", places_of_calls(b"".join(stored.chunks()))))
+    profiles = select(Profile).join(Graph, Graph.run_id == Profile.run_id)
+    for profile in session.scalars(profiles.where(Graph.id == graph_id)):
+        said: dict[tuple[str, int | None], list[str]] = {
+            (name, None): places for name, places in profile.facts.stacks.items()
+        }
+        found.append((f"the trace “{profile.label}”", said))
+    return found
 
 
 def _ir_nodes(session: Session, kernel: Kernel, handle: int) -> list[IrNodeRow]:

@@ -15,7 +15,11 @@ from collections import Counter
 import msgspec
 
 from inductorscope.formats.border import read_json
+from inductorscope.formats.errors.tracebacks import LONGEST, stack_frames
 from inductorscope.formats.text import Problem
+
+MOST_STACKS = 200
+"""Most stacks of a kernel, and frames of a stack, that are read."""
 
 
 class Provenance(msgspec.Struct):
@@ -52,6 +56,31 @@ def parse_provenance(data: bytes) -> Provenance:
     for key, nodes in kernels.items():
         result.kernel_to_post[split_handle(key)] = nodes
     return result
+
+
+def innermost_places(stacks: object) -> list[str]:
+    """Returns the line that each of torch's stacks of a kernel ends in, as `path:line`."""
+    places: dict[str, None] = {}
+    for stack in stacks[:MOST_STACKS] if isinstance(stacks, list) else ():
+        if isinstance(stack, str):
+            frames = stack_frames(stack[:LONGEST].split("\n"), MOST_STACKS)
+            places.update((f"{frame.file}:{frame.line}", None) for frame in frames[-1:])
+    return list(places)
+
+
+def places_of_calls(data: bytes) -> dict[tuple[str, int | None], list[str]]:
+    """Returns kernel and handle → lines of the program, from `kernel_stack_traces` or
+    `kernel_information.json`."""
+    try:
+        content = read_json(data, {})
+    except (ValueError, RecursionError):
+        return {}
+    return {
+        split_handle(key): innermost_places(
+            value.get("stack_traces") if isinstance(value, dict) else value
+        )
+        for key, value in (content.items() if isinstance(content, dict) else ())
+    }
 
 
 def _lists(value: object, result: Provenance) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from inductorscope.formats.border import ABSURD, LATEST_US, YEAR_S, figure
+from inductorscope.formats.graph.provenance import innermost_places
 from inductorscope.formats.trace.categories import (
     ANNOTATION,
     COUNTED,
@@ -41,6 +42,8 @@ MOST_CATEGORIES = 64
 """Most categories of other events; the rest count as one."""
 MOST_SHAPES = 100_000
 """Most different shapes of launches to keep."""
+MOST_STACKS = 2_000
+"""Most kernels whose stacks are kept."""
 MOST_NAMED = 10_000
 """Most processes and threads whose names are kept."""
 
@@ -85,6 +88,7 @@ class ColumnReader:
         self._compiled_functions: list[Span] = []
         self._steps: list[Span] = []
         self._collectives: list[Collective] = []
+        self._stacks: dict[str, list[str]] = {}
 
     def add(self, batch: list[TraceEvent]) -> None:
         self.events += len(batch)
@@ -100,7 +104,7 @@ class ColumnReader:
         for key, events in alike.items():
             group = self._group(*key, len(events))
             if group.columns == DEVICE:
-                self._add_collectives(events)
+                self._add_notes(events)
             if not self._add_regular(events, *group):
                 self._add_each(events, *group)
 
@@ -118,10 +122,16 @@ class ColumnReader:
             elif event.name == "thread_name":
                 self._thread_names[event.pid, event.tid] = _shown(args.name)
 
-    def _add_collectives(self, events: list[TraceEvent]) -> None:
+    def _add_notes(self, events: list[TraceEvent]) -> None:
+        """Keeps collectives, and torch's stacks of kernels, which are the same in every run."""
         for event in events:
             args = event.args
-            if args is None or args.collective is None or event.ts is None:
+            if args is None:
+                continue
+            name = event.name or ""
+            if args.stack and len(self._stacks) < MOST_STACKS and name not in self._stacks:
+                self._stacks[name] = innermost_places(args.stack)
+            if args.collective is None or event.ts is None:
                 continue
             if not abs(event.ts) <= LATEST_US:
                 continue
@@ -293,6 +303,7 @@ class ColumnReader:
             compiled_functions=self._compiled_functions,
             steps=self._steps,
             collectives=self._collectives,
+            stacks=self._stacks,
         )
 
     def _lane(self, process: object, thread: object) -> Lane:

@@ -238,3 +238,5 @@ class TraceColumns(msgspec.Struct):
     steps: list[Span] = msgspec.field(default_factory=list)
     """Steps of the profiler."""
     collectives: list[Collective] = msgspec.field(default_factory=list)
+    stacks: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Kernel → the innermost lines of the stacks that torch recorded for it."""

@@ -54,6 +54,7 @@ class EventArgs(msgspec.Struct, gc=False):
     registers: Any = msgspec.field(default=None, name="registers per thread")
     shared: Any = msgspec.field(default=None, name="shared memory")
     percent: Any = msgspec.field(default=None, name="est. achieved occupancy %")
+    stack: Any = None
     name: Any = None
     labels: Any = None
 

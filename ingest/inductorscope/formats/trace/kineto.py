@@ -137,6 +137,8 @@ class ChromeTrace:
     """The moment that times count from, in ns since 1970."""
     repairs: list[Repair] = field(default_factory=list)
     """Repairs to the file, with counts."""
+    stacks: dict[str, list[str]] = field(default_factory=dict)
+    """Kernel → the lines that torch says it computes."""
     detail: TraceEvents | None = field(default=None, repr=False, compare=False)
     """The individual events; dropped after the analysis."""
 
@@ -235,6 +237,7 @@ def _trace_of(columns: TraceColumns) -> ChromeTrace:
     launched = find_launches(columns, region_of_op, region_of_span)
     kernels, row = _kernels(columns, launched)
     trace = ChromeTrace(kernels=kernels, regions=regions)
+    trace.stacks = columns.stacks
     trace.ops, trace.cpu_kernels = _operators(columns, region_of_op)
     trace.steps = len({step.text for step in columns.steps}) or None
     trace.detail = TraceEvents(columns, launched, row, region_of_op)

@@ -175,7 +175,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     trace, facts = profile.trace, profile.facts
     if trace is not None:
         facts.events, facts.joined_us = trace.events, trace.joined_us()
-        facts.device = trace.device
+        facts.device, facts.stacks = trace.device, trace.stacks
         facts.shapes = [(at, ran.shape) for at, ran in enumerate(trace.kernels) if ran.shape]
     if profile.kept is not None and trace is not None:
         facts.breakdown = profile.kept.figures()
