@@ -37,7 +37,7 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.run import NothingToRead
-from inductorscope.store.runs.nodes import kernel_facts
+from inductorscope.store.runs.nodes import all_kernel_facts
 from inductorscope.store.tables.models import Graph
 from sqlalchemy import select
 
@@ -63,7 +63,7 @@ def test_the_configuration_that_ran_is_first(read: Database) -> None:
     with read.sessions() as session:
         graph = session.scalars(select(Graph)).one()
         known = configurations(session, graph)
-        taken = kernel_facts(session, graph.id, KERNEL)[COMPILED][0]
+        taken = all_kernel_facts(session, graph.id)[KERNEL][COMPILED][0]
         machine, _ = kernel_figures(session, graph, KERNEL)
     assert machine is not None
     first = machine.configurations[0]

@@ -11,11 +11,6 @@ from inductorscope.formats.vocabulary import CODE, POST_GRAD
 from inductorscope.store.contents.texts import text_of
 
 
-def can_annotate(session: Session, graph: int) -> bool:
-    """Whether the graph has both output code and FX graph."""
-    return graph_texts(session, graph).digests.keys() >= {CODE, POST_GRAD}
-
-
 def annotated_output(session: Session, run: str, slug: str) -> str:
     """The graph's output code with comments; raises NotHere without code or FX graph."""
     graph = graph_of(session, run, slug)

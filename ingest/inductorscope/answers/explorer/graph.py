@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
-from inductorscope.answers.explorer.annotated import can_annotate
+from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.explorer.line import LinePage, line_page
 from inductorscope.answers.explorer.program import is_forkable
 from inductorscope.answers.machine.compiled import configurations
@@ -30,7 +30,7 @@ from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.fields import Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.short_names import short_name
-from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
+from inductorscope.formats.vocabulary import CODE, POST_GRAD, SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
 from inductorscope.store.tables.models import (
     READING,
@@ -191,7 +191,7 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
         graph=graph_name(graph),
         graphs=graphs_of(session, run),
         failed=owner.failure is not None,
-        annotated=can_annotate(session, graph.id),
+        annotated=graph_texts(session, graph.id).digests.keys() >= {CODE, POST_GRAD},
         forkable=is_forkable(session, graph.id),
         state=state,
     )

@@ -48,10 +48,6 @@ def call_texts(session: Session, graph_id: int) -> CallTexts:
     )
 
 
-def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
-    return all_kernel_facts(session, graph_id).get(kernel, {})
-
-
 def all_kernel_facts(session: Session, graph_id: int) -> dict[str, JsonObject]:
     """Returns the metadata of each kernel that has any."""
     plain = _plain(session, graph_id, FACTS)

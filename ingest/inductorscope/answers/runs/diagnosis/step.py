@@ -36,7 +36,7 @@ from inductorscope.formats.vocabulary import (
     OTHER,
     OVERHEAD,
 )
-from inductorscope.store.runs.nodes import compiled_kernels, kernel_facts
+from inductorscope.store.runs.nodes import all_kernel_facts, compiled_kernels
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural, size_in_bytes
@@ -356,8 +356,9 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
 def _spilled(evidence: Evidence, row: KernelWork) -> str:
     """Describes the local memory of the configuration that ran; empty if it uses none."""
     graph = select(Graph.id).where(Graph.run_id == evidence.id, Graph.slug == row.graph)
-    facts = kernel_facts(evidence.session, evidence.session.scalar(graph) or 0, row.name)
-    taken = next((compiled for compiled in compiled_kernels(facts) if compiled.ran), None)
+    facts = all_kernel_facts(evidence.session, evidence.session.scalar(graph) or 0)
+    known = compiled_kernels(facts.get(row.name, {}))
+    taken = next((compiled for compiled in known if compiled.ran), None)
     if taken is None or not taken.local:
         return ""
     return (
