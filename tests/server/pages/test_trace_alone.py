@@ -77,7 +77,7 @@ def test_the_overview_has_the_figures_of_the_trace(traces: tuple[TestClient, Run
     for words in ("Device time", "Device busy", "Longest wait", "idle: inside compiled code"):
         assert words in text
     assert answer(traces, "trace of a GPU", "/kernels")["time_of"] == "whole trace"
-    assert "Time of the whole trace" in html(traces, "trace of a GPU", "/kernels")
+    assert "of the whole trace" in html(traces, "trace of a GPU", "/kernels")
     assert "no timings" not in text
     assert "per step" not in text.partition("Longest wait")[0]  # its steps are not marked
 
