@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from inductorscope.formats.log.kinds import ENDINGS, NAMED
+from inductorscope.formats.log.kinds import ENDINGS, KEPT, NAMED
 from inductorscope.formats.log.trace_log import read_trace_log
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "logs.md"
@@ -76,3 +76,13 @@ def test_examples_of_torch_2_14_are_from_a_log(fixtures: Path) -> None:
     assert told.keys() == payloads.keys()
     for name, line in told.items():
         assert line.rstrip("…") in (payloads[name] or b"").decode(), name
+
+
+def test_each_kind_that_is_kept_as_logged_has_an_example_or_a_reason(told: dict[str, str]) -> None:
+    kept = {name for name, appears in told.items() if appears == KEPT}
+    section = TABLE.read_text().partition("## Examples of torch 2.14")[2].partition("\n## ")[0]
+    examples, _, reasons = section.partition("why there is no example")
+    names = set(re.findall(r"^\| `([^`]+)` \|", examples, re.M))
+    shown = {end for end in kept if any(name.endswith(end.removeprefix("…")) for name in names)}
+    without = re.findall(r"^\| `([^`]+)` \| \w.+\. \|$", reasons, re.M)
+    assert sorted(kept - shown) == sorted(without)

@@ -264,6 +264,7 @@ _AS_LOGGED = {
     "pre_bucketing_fsdp_collectives": "how many collectives of FSDP were joined",
     "pre_decomp_comms": "the graph before collectives are taken apart",
     "precompile_cache_bypass": "why a compile is not in the precompiled package",
+    "put_remote_code_state": "profile for the next run, kept elsewhere: what is dynamic",
     "reorder_communication_preserving_peak_memory": "collectives that were moved, and the peak",
     "scheduler_nodes_before_comm_overlap": "scheduler nodes before overlapping",
     "sink_waits_iterative_info": "waits that were moved later, and the peak",
