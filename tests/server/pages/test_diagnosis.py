@@ -56,6 +56,7 @@ from inductorscope.answers.runs.diagnosis.unchanging import (
 from inductorscope.answers.runs.diagnosis.uncompiled import not_compiled, same_operators, uncalled
 from inductorscope.answers.runs.diagnosis.unread import (
     combined_square,
+    dropouts,
     one_hot_product,
     read_share,
     unread_gradients,
@@ -860,6 +861,21 @@ def test_a_loss_of_a_column_and_a_row_is_found() -> None:
     assert combined_square([price, meant, error]) is None
     for sizes in ("512", "512, 2", "s0, 1", f"{'9' * 5000}, 1"):
         assert combined_square([price, node("out", "addmm", sizes, "x"), error]) is None
+
+
+def test_dropout_is_known_by_its_random_numbers() -> None:
+    made = {
+        "seed": ("prims.inductor_lookup_seed.default", []),
+        "random": ("prims.inductor_random.default", ["seed"]),
+        "noise": ("aten.add.Tensor", ["random", "x"]),
+        "kept": ("aten.gt.Scalar", ["random"]),
+        "large": ("aten.gt.Scalar", ["x"]),
+    }
+    nodes = [
+        FxNode(name, f"torch.ops.{op}", 1, "f32[8]", "model.py", 7, inputs)
+        for name, (op, inputs) in made.items()
+    ]
+    assert [node.name for node in dropouts(nodes)] == ["kept"]
 
 
 def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:

@@ -1,4 +1,4 @@
-"""A cause in what is computed and never read."""
+"""Causes in what is computed in vain: never read, or of the wrong shape or mode."""
 
 import re
 from math import prod
@@ -10,7 +10,7 @@ from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import GEMM
-from inductorscope.units import microseconds, percent
+from inductorscope.units import microseconds, percent, plural
 
 SLOWEST = 5
 PART = 0.5
@@ -162,6 +162,30 @@ def _sides(annotation: str | None) -> list[int] | None:
     return None if found is None else [int(size) for size in filter(None, found[1].split(", "))]
 
 
+def active_dropout(evidence: Evidence) -> Cause | None:
+    """Code that computes no gradients drops random numbers."""
+    for graph in evidence.graphs:
+        drawn = dropouts(evidence.nodes()[graph.slug]) if graph.direction == "inference" else []
+        if drawn:
+            return Cause(
+                "dropout",
+                f"Dropout is active in {plural(len(drawn), 'place')} of code that computes no "
+                "gradients: the same input gives another result in each call.",
+                "`model.eval()` before the model is called to predict or to evaluate, unless "
+                "random results are meant.",
+                urls.graph(evidence.id, graph.slug),
+                urgent=True,
+                lines=evidence.line(drawn[0].stack_file, drawn[0].stack_line),
+            )
+    return None
+
+
+def dropouts(nodes: list[FxNode]) -> list[FxNode]:
+    """Returns the comparisons of random numbers that dropout makes."""
+    drawn = {node.name for node in nodes if _operator(node.target) == "inductor_random"}
+    return [node for node in nodes if _operator(node.target) == "gt" and drawn & {*node.inputs}]
+
+
 def unread_gradients(evidence: Evidence) -> Cause | None:
     """Gradients are computed that no optimizer reads."""
     step, modules = evidence.step_us, evidence.steps.unread_gradients
@@ -221,4 +245,4 @@ def padding(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (square, unread, one_hot, unread_gradients, no_backward, padding)
+CHECKS = (square, active_dropout, unread, one_hot, unread_gradients, no_backward, padding)
