@@ -65,7 +65,7 @@ def deterministic(evidence: Evidence) -> Cause | None:
         "Leave out `torch.use_deterministic_algorithms(True)`, except to look for a fault; or sort "
         "the indices once and use `torch.segment_reduce`.",
         concerns=min(sum(own.values()) / step, 1.0),
-        lines=evidence.lines(set(own)),
+        kernels=own,
     )
 
 
