@@ -17,7 +17,7 @@ EXPLAINED = 0.5
 programs or the machine may have slowed the steps down."""
 AGAIN_STANDS_OUT = 0.1
 """Smallest share of a step that lines must take which do again what is needed once."""
-_AGAIN = {
+AGAIN = {
     "loader": (
         "begins anew to iterate over a data loader, which starts workers or shuffles all rows",
         "Make one iterator before the loop, `batches = iter(loader)`, and take `next(batches)` in "
@@ -35,11 +35,11 @@ _AGAIN = {
 def done_again(evidence: Evidence) -> Cause | None:
     """Steps do again what a program needs to do once, or seldom."""
     lines, step = evidence.script.lines if evidence.script else [], evidence.step_us
-    shares = {kind: sum(line.share for line in lines if line.again == kind) for kind in _AGAIN}
+    shares = {kind: sum(line.share for line in lines if line.again == kind) for kind in AGAIN}
     kind = max(shares, key=lambda part: shares[part])
     if not step or shares[kind] < AGAIN_STANDS_OUT or slow_steps(evidence):
         return None
-    what, fix = _AGAIN[kind]
+    what, fix = AGAIN[kind]
     us = shares[kind] * step
     return Cause(
         "again",

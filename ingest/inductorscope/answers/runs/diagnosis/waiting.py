@@ -26,7 +26,7 @@ from inductorscope.analyze.time.parts import (
 )
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.slow_steps import done_again
+from inductorscope.answers.runs.diagnosis.slow_steps import AGAIN, done_again
 from inductorscope.answers.runs.diagnosis.uncompiled import (
     kernel_shares,
     nothing_compiled,
@@ -338,6 +338,8 @@ def beside_operators(evidence: Evidence) -> Cause | None:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
         fix = _WORKERS if "MultiProcessing" in wait.name else _LOADS_HERE
+        if evidence.sampled(us, "loader"):
+            fix = AGAIN["loader"][1]
     else:
         # The profiler makes steps longer, between operators too.
         timed = 1000 * evidence.run.compiled_ms if evidence.run.compiled_ms else step
