@@ -63,7 +63,7 @@ class Compiling:
         """Discards the record so far."""
         self._vectors.forget()
         if not isinstance(self._record, RecordFacts):
-            self._record.recording.forget()
+            self._record.forget()
 
     def write(self, facts: CaptureFacts, out: Path) -> None:
         """Writes the record so far to `out`, and fills in the facts."""
@@ -85,7 +85,7 @@ def recording(spec: CaptureSpec) -> Compiling:
     return _running[0]
 
 
-def _start_record(spec: CaptureSpec) -> Installed | RecordFacts:
+def _start_record(spec: CaptureSpec) -> Recording | RecordFacts:
     """Records which operation writes which line, if this torch allows it."""
     if not spec.record:
         return RecordFacts(made=False, reason="It was left out on request.")
@@ -173,4 +173,4 @@ def _graph() -> str:
 
 
 if TYPE_CHECKING:
-    from inductorscope.capturing.record.install import Installed
+    from inductorscope.capturing.record.install import Recording

@@ -12,6 +12,9 @@ from inductorscope.capturing.record.placing import LineRecord, place_lines
 from inductorscope.capturing.record.rewritten import follow_rewritten
 from inductorscope.formats.capture_facts import LINE_RECORD, RecordFacts
 
+KNOWN = ("2.11", "2.12", "2.13", "2.14", "2.15")
+"""Versions of torch whose generated code was compared with and without the record."""
+
 
 class Recording:
     """Starts when it is created; a process creates one."""
@@ -38,22 +41,11 @@ class Recording:
         """Discards the record and restarts with the next graph."""
         self.definitions.by_folder.clear()
 
-
-KNOWN = ("2.11", "2.12", "2.13", "2.14", "2.15")
-"""Versions of torch whose generated code was compared with and without the record."""
-
-
-class Installed:
-    """A running record."""
-
-    def __init__(self) -> None:
-        self.recording = Recording()
-
     def write(self, out: Path) -> RecordFacts:
         """Writes the record of every compiled graph, and returns its facts."""
-        if self.recording.failure is not None:
-            return RecordFacts(made=False, reason=self.recording.failure)
-        record, lost = self.recording.place()
+        if self.failure is not None:
+            return RecordFacts(made=False, reason=self.failure)
+        record, lost = self.place()
         (out / LINE_RECORD).write_text(record.to_json(), encoding="utf-8")
         return RecordFacts(
             made=bool(record.graphs),
@@ -63,7 +55,7 @@ class Installed:
         )
 
 
-def install() -> Installed | RecordFacts:
+def install() -> Recording | RecordFacts:
     """Starts recording, or returns why that is impossible with this torch."""
     version = str(torch.__version__)
     if ".".join(version.split(".")[:2]) not in KNOWN:
@@ -71,7 +63,7 @@ def install() -> Installed | RecordFacts:
             made=False,
             reason=f"Exact lines are recorded with torch {KNOWN[0]} to {KNOWN[-1]}, not {version}.",
         )
-    return Installed()
+    return Recording()
 
 
 def _reason(record: LineRecord, lost: int) -> str:
