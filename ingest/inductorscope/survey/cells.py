@@ -1,7 +1,6 @@
 """The cells of a survey, in the database."""
 
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.surveys import SurveyCell
 from inductorscope.survey.changes import VERSION, changes_between
+from inductorscope.units import by_number
 
 
 def surveys(session: Session) -> list[str]:
@@ -31,8 +31,7 @@ def cells_of(session: Session, survey: str) -> Sequence[SurveyCell]:
 
 def version_order(cell: SurveyCell) -> list[tuple[int, str]]:
     """Sorts cells by torch, then by the label of the environment; 2.9 before 2.10."""
-    parts = re.split(r"(\d{1,9})", f"{cell.torch.partition('+')[0]} {cell.python}")
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return by_number(f"{cell.torch.partition('+')[0]} {cell.python}")
 
 
 def rows_of(cells: Iterable[SurveyCell]) -> dict[tuple[str, str, str], list[SurveyCell]]:
