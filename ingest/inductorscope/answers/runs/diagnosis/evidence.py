@@ -47,6 +47,9 @@ SAMPLED = 0.05
 """Smallest share of a step of a sampled line."""
 ROUNDING = 1.01
 
+Place = tuple[str | None, int | None]
+"""Path and number of a line."""
+
 
 class TimedKernel(msgspec.Struct, frozen=True):
     """A kernel of the code with its time per step."""
@@ -147,7 +150,7 @@ class Evidence(msgspec.Struct):
         profile = self.session.get_one(Profile, self.shown.id)
         return None if profile.facts.collectives is None else profile.facts.collectives.rank
 
-    def kernels_of(self, places: Collection[tuple[str | None, int | None]]) -> dict[int, float]:
+    def kernels_of(self, places: Collection[Place]) -> dict[int, float]:
         """Returns the kernels that compute these lines, with the lines' share of their time."""
         return {
             int(kernel): us
@@ -155,6 +158,12 @@ class Evidence(msgspec.Struct):
             if (row.path, row.line) in places
             for kernel, us in row.parts
         }
+
+    def spent(self, nodes: Iterable[FxNode]) -> tuple[float, list[Place]]:
+        """Returns the time of the lines of these nodes, and the lines, the dearest first."""
+        places = {(node.stack_file, node.stack_line) for node in nodes}
+        rows = [row for row in self.costs if (row.path, row.line) in places]
+        return sum(row.shared_us for row in rows), [(row.path, row.line) for row in rows]
 
     def lines(self, kernels: Collection[int], of: float | None = None) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files

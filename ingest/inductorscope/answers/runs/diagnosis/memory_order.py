@@ -10,7 +10,7 @@ from inductorscope import urls
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
-from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
+from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
 from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM
 from inductorscope.units import microseconds, plural
 
@@ -65,10 +65,9 @@ def memory_order(evidence: Evidence) -> Cause | None:
     """A graph reads inputs of one size in different orders, or picks rows of one that does not lie
     row by row; those of backward are torch's."""
     step = evidence.step_us
-    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
     ours = {graph.slug for graph in evidence.graphs if graph.direction != "backward"}
     us, count, slug, order = 0.0, 0, "", Order((), ())
-    places: list[tuple[str | None, int | None]] = []
+    places: list[Place] = []
     for own, text in evidence.texts(CODE) if step else ():
         if own not in ours:
             continue
@@ -82,11 +81,10 @@ def memory_order(evidence: Evidence) -> Cause | None:
         readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
             continue  # products take either
-        lines = {(node.stack_file, node.stack_line) for node in readers}
-        cost = sum(spent.get(line, 0.0) for line in lines)
+        cost, lines = evidence.spent(readers)
         if cost > us:
             us, count, slug, order = cost, len(names), own, inputs[next(iter(names))]
-            places = sorted(lines, key=lambda line: -spent.get(line, 0.0))
+            places = lines
     if not step or us < STANDS_OUT * step:
         return None
     return Cause(

@@ -12,7 +12,7 @@ from inductorscope import urls
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
-from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence
+from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
 from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.units import microseconds, plural
@@ -40,32 +40,26 @@ _SIZE = re.compile(r"[1-9][0-9]{0,8}")
 
 def one_by_one(evidence: Evidence) -> Cause | None:
     """Lines compute many products of the same sizes, none from another's result."""
-    step = evidence.step_us
-    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    us, slug, groups = 0.0, "", list[list[FxNode]]()
+    step, found = evidence.step_us, list[tuple[float, list[Place], str, int]]()
     for graph in evidence.graphs:
-        if graph.direction == "backward":
-            continue  # there, layers look independent
-        found = independent_products(evidence.nodes()[graph.slug])
-        lines = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in found}
-        cost = sum(spent.get(line, 0.0) for line in lines)
-        if cost > us:
-            us, slug, groups = cost, graph.slug, found
+        if graph.direction != "backward":  # there, layers look independent
+            groups = independent_products(evidence.nodes()[graph.slug])
+            nodes = [node for group in groups for node in group]
+            found.append((*evidence.spent(nodes), graph.slug, len(nodes)))
+    us, places, slug, count = max(found, key=itemgetter(0), default=(0.0, [], "", 0))
     if not step or us < STANDS_OUT * step:
         return None
-    places = {(nodes[0].stack_file, nodes[0].stack_line) for nodes in groups}
-    dearest = sorted(places, key=lambda place: -spent.get(place, 0.0))
     return Cause(
         "one by one",
-        f"{plural(sum(len(nodes) for nodes in groups), 'product')} of equal sizes are computed one "
-        f"by one: their lines take {microseconds(us)} of {evidence.step}.",
+        f"{plural(count, 'product')} of equal sizes are computed one by one: their lines take "
+        f"{microseconds(us)} of {evidence.step}.",
         "Give what the loop runs over a dimension of its own, and compute all by one product: "
         "`torch.bmm`, `torch.einsum` or `@` on stacked tensors.",
         urls.graph(evidence.id, slug),
         why="Each is a call of its own, and what follows one is not fused with what follows "
         "others.",
         concerns=us / step,
-        lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
+        lines=[line for place in places for line in evidence.line(*place)][:SHOWN_LINES],
     )
 
 
@@ -147,11 +141,9 @@ def _sides(node: FxNode | None) -> tuple[int, int] | None:
 def bracketing(evidence: Evidence) -> Cause | None:
     """A product of three matrices begins with the two that make the largest result."""
     step, found = evidence.step_us or 0.0, list[tuple[float, float, Chain, str]]()
-    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
     for graph in evidence.graphs:
         for triple in chains(evidence.nodes()[graph.slug]):
-            places = {(node.stack_file, node.stack_line) for node in (triple.first, triple.second)}
-            us = sum(spent.get(place, 0.0) for place in places)
+            us, _ = evidence.spent((triple.first, triple.second))
             found.append((us * (1 - 1 / triple.times), us, triple, graph.slug))
     wins, us, chain, slug = max(found, key=itemgetter(0)) if found else (0.0, 0.0, None, "")
     if chain is None or not wins > STANDS_OUT * step > 0:
@@ -215,30 +207,27 @@ def masked_branches(nodes: list[FxNode]) -> list[list[list[FxNode]]]:
 
 def all_rows(evidence: Evidence) -> Cause | None:
     """Products compute all rows for each of several masks, and each row is kept for one."""
-    step, us, slug, branches = evidence.step_us or 0.0, 0.0, "", list[list[FxNode]]()
-    spent = {(row.path, row.line): row.shared_us for row in evidence.costs}
-    for graph in evidence.graphs:
-        for group in masked_branches(evidence.nodes()[graph.slug]):
-            lines = {(node.stack_file, node.stack_line) for branch in group for node in branch}
-            cost = sum(spent.get(line, 0.0) for line in lines)
-            if cost > us:  # layers have the same lines
-                us, slug, branches = cost, graph.slug, group
-    if not us > STANDS_OUT * step > 0:
+    found = [
+        (*evidence.spent(node for branch in group for node in branch), graph.slug, len(group))
+        for graph in evidence.graphs
+        for group in masked_branches(evidence.nodes()[graph.slug])
+    ]
+    # Layers have the same lines: one of them counts.
+    us, places, slug, count = max(found, key=itemgetter(0), default=(0.0, [], "", 0))
+    if not us > STANDS_OUT * (evidence.step_us or 0.0) > 0:
         return None
-    places = {(node.stack_file, node.stack_line) for branch in branches for node in branch}
-    dearest = sorted(places, key=lambda place: -spent.get(place, 0.0))
     return Cause(
         "all rows",
-        f"{len(branches)} branches, such as experts, multiply all rows, and masks keep each row of "
+        f"{count} branches, such as experts, multiply all rows, and masks keep each row of "
         f"one of them: their lines take {microseconds(us)} of {evidence.step}.",
         "Compute each row once: give each branch only its rows, `x[chosen == i]`, or sort the rows "
         "by branch and multiply them with `torch.nn.functional.grouped_mm`.",
         urls.graph(evidence.id, slug),
         why="Sizes that depend on data break the graph, unless "
         "`torch._dynamo.config.capture_dynamic_output_shape_ops` is on.",
-        wins_us=us * (1 - 1 / len(branches)),
+        wins_us=us * (1 - 1 / count),
         kernels=evidence.kernels_of(places),
-        lines=[line for place in dearest for line in evidence.line(*place)][:SHOWN_LINES],
+        lines=[line for place in places for line in evidence.line(*place)][:SHOWN_LINES],
     )
 
 
