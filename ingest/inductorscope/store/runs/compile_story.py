@@ -110,8 +110,5 @@ def _packed(value: object) -> bytes:
 
 
 def _plain(session: Session, run_id: str, part: str) -> bytes | None:
-    query = select(CompileStory.payload).where(
-        CompileStory.run_id == run_id, CompileStory.part == part
-    )
-    payload = session.scalar(query)
-    return None if payload is None else decompressed(payload)
+    stored = session.get(CompileStory, (run_id, part))
+    return None if stored is None else decompressed(stored.payload)

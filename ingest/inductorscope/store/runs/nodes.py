@@ -1,7 +1,6 @@
 """Reads packed nodes, calls and facts of kernels."""
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
@@ -79,8 +78,5 @@ def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, objec
 
 
 def _plain(session: Session, graph_id: int, stage: str) -> bytes | None:
-    query = select(GraphNodes.payload).where(
-        GraphNodes.graph_id == graph_id, GraphNodes.stage == stage
-    )
-    payload = session.scalar(query)
-    return None if payload is None else decompressed(payload)
+    stored = session.get(GraphNodes, (graph_id, stage))
+    return None if stored is None else decompressed(stored.payload)
