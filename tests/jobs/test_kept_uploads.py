@@ -12,7 +12,7 @@ from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import (
     NotFoundError,
     StorageError,
-    TooManyUploadsError,
+    TooManyError,
     UploadOverError,
 )
 from inductorscope.jobs.queue import transitions
@@ -59,10 +59,10 @@ def test_a_sender_may_have_some_and_all_some_more(client: JobsClient) -> None:
         SENDER.set(sender)
         announce(client, sender)
     SENDER.set("one")
-    with pytest.raises(TooManyUploadsError, match="2 uploads from this address are not finished"):
+    with pytest.raises(TooManyError, match="2 uploads from this address are not finished"):
         announce(client, "too many")
     SENDER.set("three")
-    with pytest.raises(TooManyUploadsError, match="3 uploads on this server are not finished"):
+    with pytest.raises(TooManyError, match="3 uploads on this server are not finished"):
         announce(client, "too many")
     client.uploads.drop(client.uploads.kept()[-1].id)
     announce(client, "now there is a place")
@@ -87,7 +87,7 @@ def test_nobody_takes_the_place_of_another_sender(client: JobsClient, engine: En
     SENDER.set("one")
     announce(client, "a")
     announce(client, "b")
-    with pytest.raises(TooManyUploadsError):
+    with pytest.raises(TooManyError):
         announce(client, "c")
     assert client.uploads.get(old).name == "old"
 
@@ -99,7 +99,7 @@ def test_announced_bytes_are_limited(
     small = JobsClient(replace(settings, max_upload_bytes=10))
     for _ in range(kept.BYTES_OF_ONE):
         announce(small, "a", 10)
-    with pytest.raises(TooManyUploadsError, match="more than 40 bytes") as refused:
+    with pytest.raises(TooManyError, match="more than 40 bytes") as refused:
         announce(small, "b", 1)
     assert "INDUCTORSCOPE_MAX_UPLOAD_BYTES" in (refused.value.do or "")
     small.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dbos import DBOSClient
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.errors import TooManyJobsError, TooManyRunsError
+from inductorscope.jobs.errors import TooManyError, TooManyRunsError
 from inductorscope.jobs.queue import pruning
 from inductorscope.jobs.queue.engine import make_client
 from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, prune
@@ -211,7 +211,7 @@ def test_a_rule_refuses_a_persons_run_or_job_too_many(
     upload = client.uploads.create("b", [], [("a", 1)]).id
     append(client.uploads, upload, 0, 0, b"x")
     first = client.programs.capture({"model": "neg-maximum-cat"})
-    with pytest.raises(TooManyJobsError, match=r"Jobs of ada: at most 1 .+ 1 waits or runs"):
+    with pytest.raises(TooManyError, match=r"Jobs of ada: at most 1 .+ 1 waits or runs"):
         client.programs.capture({"model": "neg-maximum-cat"})
     client.uploads.finish(upload)  # it runs no code
     with factory.begin() as session:
@@ -220,7 +220,7 @@ def test_a_rule_refuses_a_persons_run_or_job_too_many(
     client.uploads.create("b", [], [("a", 1)])  # almost all of it is longer ago
     with factory.begin() as session:
         session.execute(update(Job).where(Job.id == first).values(ended_at=None, state="running"))
-    with pytest.raises(TooManyJobsError, match="They took 1\u202f440 minutes"):
+    with pytest.raises(TooManyError, match="They took 1\u202f440 minutes"):
         client.uploads.create("b", [], [("a", 1)])
     VIEWER.set(None)
     client.uploads.create("b", [], [("a", 1)])

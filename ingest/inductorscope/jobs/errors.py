@@ -38,8 +38,8 @@ class UploadRefusedError(JobsError):
     status = 422
 
 
-class TooManyUploadsError(JobsError):
-    """Too many uploads, or too many bytes of them, still wait to be read."""
+class TooManyError(JobsError):
+    """Too many uploads or bytes of them wait to be read, or a rule does not allow one more job."""
 
     status = 429
 
@@ -48,12 +48,6 @@ class TooManyRunsError(JobsError):
     """A rule does not allow one more run."""
 
     status = 507
-
-
-class TooManyJobsError(JobsError):
-    """A rule does not allow one more job."""
-
-    status = 429
 
 
 class OffsetError(JobsError):

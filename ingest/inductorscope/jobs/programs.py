@@ -57,7 +57,7 @@ class ProgramsClient:
         """Asks a worker to capture; returns the job's id. `needs`: a GPU's name, or a kind of
         worker.
 
-        Raises CaptureRefusedError, TooManyRunsError or TooManyJobsError.
+        Raises CaptureRefusedError, TooManyRunsError or TooManyError.
         """
         capture = checked_capture(spec)
         here = capture.device == "cpu" or capture.pretend

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.jobs.errors import TooManyJobsError, TooManyRunsError
+from inductorscope.jobs.errors import TooManyError, TooManyRunsError
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.records import ACTIVE
 from inductorscope.store.runs.rules import Sender, exceeded, is_about_sender, jobs_of
@@ -67,7 +67,7 @@ def check_rules(session: Session, name: str, tags: Sequence[str], sender: Sender
 
 
 def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> None:
-    """Raises TooManyJobsError if a rule does not allow one more job of this kind."""
+    """Raises TooManyError if a rule does not allow one more job of this kind."""
     for rule in session.scalars(select(Rule).order_by(Rule.id)):
         if not is_about_sender(rule, sender):
             continue
@@ -76,14 +76,14 @@ def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> No
             active = _active(session, jobs)
             if active >= rule.most_jobs:
                 verb = "waits or runs" if active == 1 else "wait or run"
-                raise TooManyJobsError(
+                raise TooManyError(
                     f"{in_words(rule)} {count(active)} {verb} already.",
                     f"Wait until one has ended, {CHANGE}",
                 )
         if rule.most_minutes is not None:
             minutes = _minutes(session, jobs, now)
             if minutes >= rule.most_minutes:
-                raise TooManyJobsError(
+                raise TooManyError(
                     f"{in_words(rule)} They took {plural(minutes, 'minute')}.",
                     f"Try again later, {CHANGE}",
                 )

@@ -50,7 +50,7 @@ class Entrance:
         sender with many jobs does not hold up others. A sender's uploads overtake their larger
         ones.
 
-        Raises TooManyJobsError for a job that runs code; an upload was checked when it began.
+        Raises TooManyError for a job that runs code; an upload was checked when it began.
         """
         small = kind == "ingest" and spec.get("bytes", 0) <= SMALL_BYTES
         queue = SHORT_QUEUE if small else QUEUE

@@ -63,8 +63,8 @@ class UploadsClient:
     ) -> UploadState:
         """Announces files as pairs of path and size; `project`: where the run goes.
 
-        Raises AccountError, UploadRefusedError, TooManyUploadsError, TooManyRunsError,
-        TooManyJobsError, or StorageError when the disk is full.
+        Raises AccountError, UploadRefusedError, TooManyError, TooManyRunsError, or StorageError
+        when the disk is full.
         """
         plain = checked(files, Limits.of(self._settings))
         size = sum(size for _, size in plain)

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from inductorscope.fields import view
 from inductorscope.formats.sizes import MIB
 from inductorscope.intake.limits import size_text
-from inductorscope.jobs.errors import TooManyUploadsError
+from inductorscope.jobs.errors import TooManyError
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED, KeptUpload
 from inductorscope.jobs.uploads import Uploads
@@ -70,7 +70,7 @@ def make_way(
     """Checks that a sender may announce one more upload. Returns the ids of uploads that make way;
     the caller removes their files after the commit.
 
-    Raises TooManyUploadsError, or StorageError if the disk has no room.
+    Raises TooManyError, or StorageError if the disk has no room.
     """
     uploads.check_room(size)
     kept = _kept(session, uploads)
@@ -135,14 +135,14 @@ def _kept(session: Session, uploads: Uploads) -> list[_Kept]:
     ]
 
 
-def _refusal(of_one: bool, number: bool, most: int, most_bytes: int) -> TooManyUploadsError:
+def _refusal(of_one: bool, number: bool, most: int, most_bytes: int) -> TooManyError:
     whose = "from this address" if of_one else "on this server"
     if number:
-        return TooManyUploadsError(
+        return TooManyError(
             f"{most} uploads {whose} are not finished yet, which is the limit.",
             "Finish some, or drop them on the page of jobs.",
         )
-    return TooManyUploadsError(
+    return TooManyError(
         f"The uploads {whose} that are not read yet would take more than {size_text(most_bytes)}, "
         "which is the limit.",
         f"Wait until some are read, drop some on the page of jobs, or raise "
