@@ -2,20 +2,10 @@
 
 from typing import Any
 
-import torch
-
 from inductorscope.capturing.faults import neg_does_not_compile
-
-
-def foo1(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    a = torch.neg(x1)
-    b = torch.maximum(x2, a)
-    y = torch.cat([b], dim=0)
-    return y
+from inductorscope.capturing.models import neg_maximum_cat
 
 
 def make(train: bool = False) -> tuple[Any, tuple[Any, ...]]:
     neg_does_not_compile.install()
-    x1 = torch.randint(256, (1, 8), dtype=torch.uint8)
-    x2 = torch.randint(256, (8390, 8), dtype=torch.uint8)
-    return foo1, (x1, x2)
+    return neg_maximum_cat.make()
