@@ -96,7 +96,6 @@ class HistoryRow(msgspec.Struct, frozen=True):
     seconds: float | None
     changes: list[ChangeRow]
     steps: list[StepRow]
-    more_steps: int
     reached_limit: bool
 
 
@@ -194,7 +193,6 @@ def history_row(
         compiles=len(history.steps),
         changes=[ChangeRow(change_in_words(change), change.advice) for change in history.changes],
         steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
-        more_steps=max(0, len(history.steps) - MOST_STEPS),
     )
 
 

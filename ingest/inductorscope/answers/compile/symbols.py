@@ -69,7 +69,6 @@ class SymbolsPage(CompilesPage, frozen=True):
     more_symbols: int
     guards: list[SymbolGuardRow]
     more_guards: int
-    expressions: int
     recompiles: int
 
 
@@ -83,7 +82,6 @@ def symbols_page(session: Session, run_id: str) -> SymbolsPage:
         more_symbols=max(0, len(story.symbols) - MOST),
         guards=symbol_guard_rows(run_story, story.symbol_guards[:MOST]),
         more_guards=max(0, len(story.symbol_guards) - MOST),
-        expressions=len(story.expressions),
         recompiles=recompile_count(story),
     )
 

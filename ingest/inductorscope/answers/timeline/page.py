@@ -53,8 +53,6 @@ class Matches(msgspec.Struct, frozen=True):
     device: int
     """Those on streams of devices, and their time."""
     device_us: float
-    first_us: float
-    """Events are listed from this time on."""
     event: list[int]
     row: list[int]
     start_us: list[float]
@@ -173,7 +171,6 @@ def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
         listed = from_start
     return Matches(
         total=total, us=us, device=device, device_us=device_us,
-        first_us=start if total > MOST_MATCHES else 0.0,
         event=listed.event.tolist(), row=listed.row.tolist(),
         start_us=np.round(listed.ts, 3).tolist(), length_us=np.round(listed.us, 3).tolist(),
     )  # fmt: skip
