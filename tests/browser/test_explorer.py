@@ -242,6 +242,33 @@ def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Se
     expect(page.locator(".level-changed, .level-only, .level-moved")).to_have_count(0)
 
 
+def test_passes_are_a_row_of_steps_with_what_each_changed(page: Page, zoo: Served) -> None:
+    open_graph(page, zoo, "cuda-foo1")
+    steps = page.get_by_role("navigation", name="Passes").get_by_role("button")
+    expect(steps).to_have_text([
+        "Dynamo graph", "FX pre-grad =", "FX after pre-grad =",
+        re.compile("FX from AOTAutograd .+"), re.compile("FX before joint .+"),
+        "FX after joint +1 −2", "FX received =", "FX post-grad =",
+        "IR pre-fusion", re.compile("IR post-fusion .+"),
+    ])  # fmt: skip
+    # The pass that removes a clone, by keyboard.
+    step = steps.filter(has_text="after joint")
+    step.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**panes=joint_before,joint_after**compare=1**")
+    status = page.locator("#status")
+    expect(status).to_contain_text("FX before joint beside FX after joint")
+    expect(page.locator(".level-only").filter(has_text="clone:")).to_be_visible()
+    expect(step).to_be_focused()
+    assert axe(page) == []
+    page.reload()
+    Explorer(page)
+    expect(step).to_have_attribute("aria-pressed", "true")
+    expect(status).to_contain_text("FX before joint beside FX after joint")
+    page.go_back()
+    expect(step).to_have_attribute("aria-pressed", "false")
+
+
 def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None:
     explorer = open_graph(page, zoo, "cuda-foo1", "?panes=source,dynamo,post_grad,kernel")
     explorer.click_line("post_grad", "torch.ops.aten.neg.default")

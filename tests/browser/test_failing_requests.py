@@ -134,7 +134,7 @@ def test_a_text(page: Page, guarded: Served, run: dict[str, str]) -> None:
         if fault == "login ended":
             page.context.clear_cookies()
         if fault == "offline":
-            pane.locator("select.stage").select_option("ir_post")
+            pane.locator("select.stage").select_option("code")
         else:
             pane.get_by_role("button", name="Try again").click()
         expect(pane).to_contain_text("The text could not be shown.")

@@ -82,7 +82,10 @@ def test_a_graph_has_the_payloads_of_its_records(
     assert db.texts(graph) == {
         "dynamo": only(raw["dynamo_output_graph"]),
         "pre_grad": only(raw["before_pre_grad_graph"]),
+        "pre_grad_after": only(raw["after_pre_grad_graph"]),
         "aot": only(raw["aot_inference_graph"]),
+        "joint_before": only(raw["before_joint_graph"]),
+        "joint_after": only(raw["after_joint_graph"]),
         "fx_runnable": only(raw["fx_graph_runnable"]),
         "readable": only(raw["before_post_grad_graph"]),
         "post_grad": only(raw["inductor_post_grad_graph"]),

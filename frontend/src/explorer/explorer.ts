@@ -39,6 +39,7 @@ import { KernelList } from "./views/kernel-list";
 import { NeighboursView } from "./views/neighbours-view";
 import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
+import { StepsView } from "./views/steps-view";
 import { UnmappedView } from "./views/unmapped-view";
 
 /** How long a kernel must be shown before its figures are requested. */
@@ -58,6 +59,7 @@ export class Explorer implements ViewHost {
   readonly chain: ChainView;
   readonly reasons: ReasonsView;
   readonly status: StatusLine;
+  readonly steps: StepsView;
   private readonly comparison: Comparison;
   /** Text by file, as far as it is loaded. */
   private heat: Map<string, Heat> = new Map();
@@ -95,6 +97,7 @@ export class Explorer implements ViewHost {
     this.list = new KernelList(this);
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
+    this.steps = new StepsView(this);
     this.status = new StatusLine(this.part(".what"), this.state, (selected) =>
       this.elsewhere(selected),
     );
@@ -215,6 +218,7 @@ export class Explorer implements ViewHost {
     this.list.showInstance(instance);
     this.row.showTabs();
     this.chain.show(selected);
+    this.steps.show();
     clearTimeout(this.resting);
     this.resting = window.setTimeout(() => {
       for (const pane of this.row.panes) {
@@ -409,12 +413,25 @@ export class Explorer implements ViewHost {
     void this.settled.then(() => pane?.focus());
   }
 
-  /** Show these stages, one in each pane. */
-  showStages(stages: readonly string[]): void {
+  /** Show these stages, one in each pane, and what differs between them. */
+  async showStages(stages: readonly string[], compares = false): Promise<void> {
     this.comparison.end();
-    this.state.panes = stages.map((stage) => ({ stage, file: null, hops: 0 }));
-    this.change(true);
-    this.arranged();
+    const panes = stages.map((stage) => ({ stage, file: null, hops: 0 }));
+    this.state.panes = panes;
+    this.settled = this.show(true);
+    if (!compares) {
+      this.push();
+      this.arranged();
+      return;
+    }
+    await this.settled;
+    if (this.state.panes !== panes) return; // the reader has moved on
+    const [left, right] = this.row.panes;
+    this.row.active = right ?? left ?? null;
+    this.row.showTabs();
+    const said = left && right ? this.comparison.begin(left, right, true) : null;
+    this.push();
+    this.status.sayOnce(await said);
   }
 
   closed(pane: Pane): void {

@@ -17,8 +17,11 @@ from inductorscope.plugins import added
 SOURCE: Final = "source"
 DYNAMO: Final = "dynamo"
 PRE_GRAD: Final = "pre_grad"
+PRE_GRAD_AFTER: Final = "pre_grad_after"
 JOINT: Final = "joint"
 AOT: Final = "aot"
+JOINT_BEFORE: Final = "joint_before"
+JOINT_AFTER: Final = "joint_after"
 READABLE: Final = "readable"
 POST_GRAD: Final = "post_grad"
 IR_PRE: Final = "ir_pre"
@@ -175,6 +178,11 @@ def _debug_file(name: str) -> str:
     return f"TORCH_COMPILE_DEBUG writes it as {name}; none came with this graph."
 
 
+_NOT_TRACED = (
+    "Only a TORCH_TRACE log holds this graph. Set TORCH_TRACE when you run, and upload its folder "
+    "too."
+)
+
 _NOT_COMPILED = (
     "Triton's cache holds it, and none came with this kernel. Upload the debug folder together "
     "with the compile cache (TORCHINDUCTOR_CACHE_DIR, which contains the folder triton)."
@@ -199,13 +207,18 @@ STAGES: tuple[Stage, ...] = (
         "graph. Upload it too.",
     ),
     Stage(
+        PRE_GRAD_AFTER, "FX after pre-grad", "python", nodes=True, made_from=PRE_GRAD,
+        missing=_NOT_TRACED,
+    ),
+    Stage(
         JOINT, "FX joint", "python", nodes=True,
         missing="Only a TORCH_TRACE log holds the joint graph, and only training has one.",
     ),
+    Stage(AOT, "FX from AOTAutograd", "python", nodes=True, missing=_NOT_TRACED),
+    Stage(JOINT_BEFORE, "FX before joint", "python", nodes=True, missing=_NOT_TRACED),
     Stage(
-        AOT, "FX from AOTAutograd", "python", nodes=True,
-        missing="Only a TORCH_TRACE log holds this graph. Set TORCH_TRACE when you run, and upload "
-        "its folder too.",
+        JOINT_AFTER, "FX after joint", "python", nodes=True, made_from=JOINT_BEFORE,
+        missing=_NOT_TRACED,
     ),
     Stage(
         READABLE, "FX received", "python", file="fx_graph_readable.py", names="fx", nodes=True,

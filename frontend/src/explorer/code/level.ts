@@ -174,7 +174,7 @@ export function* level(
     if (mine !== undefined && theirs !== undefined) {
       sides[0].beside.set(one + 1, other + 1);
       sides[1].beside.set(other + 1, one + 1);
-      if (mine.trim() !== theirs.trim()) {
+      if (!isSame(mine, theirs)) {
         const [ours, others] = differing(mine, theirs);
         sides[0].changed.set(one + 1, ours);
         sides[1].changed.set(other + 1, others);
@@ -260,6 +260,18 @@ function wordsOf(line: string): Word[] {
     text: found[0],
     from: found.index,
   }));
+}
+
+/** A line with types as debug folders write them: `f32[4, 8][8, 1]cuda:0` as `f32[4, 8]`. */
+export function withoutStrides(text: string): string {
+  return text.replace(/(\w\[[^\]]*\])\[[^\]]*\][\w:]*(?=")/g, "$1");
+}
+
+/** Whether two lines say the same; strides count if both have them. */
+function isSame(mine: string, theirs: string): boolean {
+  if (mine.trim() === theirs.trim()) return true;
+  const [ours, others] = [withoutStrides(mine), withoutStrides(theirs)];
+  return (ours === mine) !== (others === theirs) && ours.trim() === others.trim();
 }
 
 /** A line without the numbers in names: `mul_4 = aten.mul(add_3)` matches any such product. */

@@ -1,31 +1,38 @@
 // Compares two panes side by side: lines aligned, scrolled together, differences marked.
 import { inSlices, pause, type Slices } from "../../shared/frames";
 import type { Code, CodeOptions } from "../code/code";
-import { differences, type LevelLine, level, withoutNumbers } from "../code/level";
+import { differences, type LevelLine, level, withoutNumbers, withoutStrides } from "../code/level";
 import type { LinkIndex } from "../state/links";
 import type { ExplorerState } from "../state/state";
 import type { Pane } from "./pane";
 import type { PaneRow } from "./row";
 
 /** The token for aligning a line: the only node or operation that it names, or else its words. */
-function* linesOf(index: LinkIndex, pane: Pane): Slices<LevelLine[]> {
-  const { content, code } = pane;
-  if (content?.kind !== "code" || !code) return [];
+export function* levelLines(
+  index: LinkIndex,
+  key: string,
+  texts: readonly string[],
+  first = 1,
+): Slices<LevelLine[]> {
   const lines: LevelLine[] = [];
-  for (let line = content.first; line <= content.last; line++) {
+  for (const [at, text] of texts.entries()) {
     yield;
-    const text = code.text(line);
-    if (text === null) break;
+    const line = first + at;
     const named = ["op:", "fx:"].flatMap((kind) => {
-      const names = index.namesAt(content.key, line, line, kind, 3);
+      const names = index.namesAt(key, line, line, kind, 3);
       return names.length === 1 ? names : [];
     });
     // Comments also name the node below them, so their words distinguish them from it.
     const comment = /^\s*(#|\/\/)/.test(text);
     const token = comment ? text.trim() : (named[0] ?? text.trim());
-    lines.push({ tokens: [token, withoutNumbers(text)], text });
+    lines.push({ tokens: [token, withoutNumbers(withoutStrides(text))], text });
   }
   return lines;
+}
+
+function linesOf(index: LinkIndex, { content, code }: Pane): Slices<LevelLine[]> {
+  const { key = "", first = 1 } = content?.kind === "code" ? content : {};
+  return levelLines(index, key, code?.view.state.doc.toJSON() ?? [], first);
 }
 
 export class Comparison {
@@ -61,8 +68,9 @@ export class Comparison {
     return this.begin(left, right);
   }
 
-  /** Returns null if another comparison, or none, is wanted meanwhile. */
-  private async begin(left: Pane, right: Pane): Promise<string | null> {
+  /** Returns null if another comparison, or none, is wanted meanwhile. `differing`: scroll to the
+   * first difference. */
+  async begin(left: Pane, right: Pane, differing = false): Promise<string | null> {
     const { index, selected } = this.state;
     const pair: [Pane, Pane] = [left, right];
     if (pair.some((pane) => pane.content?.kind !== "code"))
@@ -79,9 +87,11 @@ export class Comparison {
     }
     this.stop = scrollTogether(left.code, right.code);
     // Start where both have content, unless a selected line is visible anyway.
-    const first = before.findIndex((_, line) => one.beside.has(line + 1));
+    const aligned = before.findIndex((_, line) => one.beside.has(line + 1)) + 1;
+    const differs = [one.only, one.changed, one.moved, one.spaces].flatMap((of) => [...of.keys()]);
+    const line = differing ? Math.min(...differs) : selected ? 0 : aligned;
     const start = left.content?.kind === "code" ? left.content.first : 1;
-    if (first >= 0 && !selected) left.code?.reveal(first + start);
+    if (line > 0) left.code?.reveal(line + start - 1);
     const words = differences(one, other) || "no line differs";
     return `${left.stage?.title} beside ${right.stage?.title}: ${words}. d ends it.`;
   }

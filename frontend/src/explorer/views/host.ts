@@ -11,6 +11,7 @@ export interface ViewHost extends RowHost {
   readonly ended: AbortSignal;
   /** Scroll a pane to a place. */
   lead(place: LinkPlace): Promise<void>;
+  showStages(stages: readonly string[], compares: boolean): Promise<void>;
   chooseKernel(kernel: Kernel): void;
   instanceChosen(instance: number | null): void;
   select(target: Target): void;
