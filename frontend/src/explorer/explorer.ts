@@ -154,7 +154,7 @@ export class Explorer implements ViewHost {
   }
 
   /** Keep the state in the address. */
-  private push(): void {
+  push(): void {
     const query = write(this.state.address(this.comparison.at));
     if (query !== location.search) history.pushState(null, "", query);
   }
@@ -203,7 +203,7 @@ export class Explorer implements ViewHost {
     colours.write(shown);
   }
 
-  private light(reveal = false): void {
+  light(reveal = false): void {
     this.root.classList.toggle("kept", this.state.selected !== null);
     this.row.light(reveal);
     this.status.show();
@@ -367,11 +367,6 @@ export class Explorer implements ViewHost {
     if (this.state.preview(selected)) this.light();
   }
 
-  /** A picture shows more or less of its graph. */
-  turned(): void {
-    this.push();
-  }
-
   chosen(pane: Pane, stage: string, file: string | null): void {
     Object.assign(pane.address, { stage, file });
     this.change(true);
@@ -442,10 +437,6 @@ export class Explorer implements ViewHost {
     this.arranged();
     this.row.active = this.row.at(left);
     this.row.active?.focus();
-  }
-
-  tabChosen(): void {
-    this.light();
   }
 
   // --- comparing ---------------------------------------------------------------------------------

@@ -1,47 +1,34 @@
 // The explorer's handle in the console, for browser tests and curious people: by stage and line.
 import type { Explorer } from "./explorer";
 
-export interface ExplorerHandle {
-  /** Whether the panes show their first texts. */
-  ready: boolean;
-  stages(): string[];
-  /** Select a line, as a click does; resolves when all panes show it. */
-  selectLine(stage: string, line: number): Promise<void>;
-  linesLit(stage: string): number[];
-  text(stage: string, line: number): string | null;
-  /** The lines of a pane whose text contains a string. */
-  find(stage: string, part: string): number[];
-  /** Scroll to a line. */
-  reveal(stage: string, line: number): void;
-  /** Text of the line at the caret of a pane. */
-  cursorText(stage: string): string;
-}
-
 declare global {
   interface Window {
-    inductorscope?: { explorer?: ExplorerHandle };
+    inductorscope?: { explorer?: ReturnType<typeof handleOf> };
   }
 }
 
-export function handleOf(explorer: Explorer): ExplorerHandle {
+export function handleOf(explorer: Explorer) {
   const paneOf = (stage: string) => {
     const pane = explorer.row.of(stage);
     if (!pane) throw new Error(`No pane shows ${stage}.`);
     return pane;
   };
   return {
+    /** Whether the panes show their first texts. */
     ready: false,
     stages: () => explorer.state.panes.map(({ stage }) => stage),
-    selectLine: async (stage, line) => {
+    /** Select a line, as a click does; resolves when all panes show it. */
+    selectLine: async (stage: string, line: number) => {
       explorer.pin(paneOf(stage), line);
       await explorer.settled;
     },
-    linesLit: (stage) => {
+    linesLit: (stage: string) => {
       const { state } = explorer;
       return [...state.matchesIn(paneOf(stage).address, state.selected).lines];
     },
-    text: (stage, line) => paneOf(stage).code?.text(line) ?? null,
-    find: (stage, part) => {
+    text: (stage: string, line: number) => paneOf(stage).code?.text(line) ?? null,
+    /** The lines of a pane whose text contains a string. */
+    find: (stage: string, part: string) => {
       const pane = paneOf(stage);
       if (pane.content?.kind !== "code") return [];
       const found: number[] = [];
@@ -50,8 +37,9 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       }
       return found;
     },
-    reveal: (stage, line) => paneOf(stage).code?.reveal(line),
-    cursorText: (stage) => {
+    reveal: (stage: string, line: number) => paneOf(stage).code?.reveal(line),
+    /** Text of the line at the caret of a pane. */
+    cursorText: (stage: string) => {
       const { code } = paneOf(stage);
       return code?.text(code.caretLine()) ?? "";
     },

@@ -123,23 +123,10 @@ function go(address: string | URL): void {
   browser.reload(); // the next page starts with fresh scripts, as from a server
 }
 
-const place = {
-  get pathname() {
-    return here().pathname;
-  },
-  get search() {
-    return here().search;
-  },
-  get hash() {
-    return here().hash;
-  },
-  get href() {
-    return browser.href;
-  },
-  assign: go,
-  replace: go,
-  reload: () => browser.reload(),
-};
+const moves = { href: browser.href, assign: go, replace: go, reload: () => browser.reload() };
+const place = new Proxy(moves, {
+  get: (own, name) => Reflect.get(name === "href" ? browser : name in own ? own : here(), name),
+});
 
 const past = {
   pushState: (state: unknown, title: string, address: string) =>

@@ -71,3 +71,7 @@ export function button(label: string, attributes: Attributes, pressed: () => voi
   element.addEventListener("click", pressed);
   return element;
 }
+
+export function icon(sign: string, title: string, pressed: () => void) {
+  return button(sign, { class: "icon", title, "aria-label": title }, pressed);
+}

@@ -1,6 +1,6 @@
 // One pane: its choosers, and its code or the reason why there is none.
 
-import { button, make } from "../../shared/elements";
+import { button, icon, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import { isCompiled } from "../../shared/naming";
 import { loaded, mayPass, sentenceOf } from "../../shared/server";
@@ -79,16 +79,8 @@ export class Pane {
     readonly address: PaneAddress,
     private readonly host: PaneHost,
   ) {
-    this.closer = button(
-      "×",
-      { class: "icon", title: "Close pane (x)", "aria-label": "Close pane" },
-      () => host.closed(this),
-    );
-    const add = button(
-      "+",
-      { class: "icon", title: "Add a pane (a)", "aria-label": "Add a pane" },
-      () => host.added(this),
-    );
+    this.closer = icon("×", "Close pane (x)", () => host.closed(this));
+    const add = icon("+", "Add a pane (a)", () => host.added(this));
     const [compare, menu] = compareMenu(
       `${this.id}-compare`,
       () => host.comparable(this),

@@ -7,8 +7,7 @@ import { Pane, type PaneHost } from "./pane";
 
 export interface RowHost extends PaneHost {
   part(selector: string): HTMLElement;
-  /** Another tab should be shown. */
-  tabChosen(): void;
+  light(): void;
   /** Panes were added, closed, made wider, or show another stage. */
   arranged(): void;
 }
@@ -66,7 +65,7 @@ export class PaneRow {
     fillTabs(host.part(".pane-tabs"), host.part(".side"), this.panes, this.active, (pane) => {
       this.active = pane;
       this.showTabs();
-      host.tabChosen();
+      host.light();
     });
   }
 }

@@ -1,5 +1,5 @@
 // A pane that shows the graph as a picture: the whole graph, or the neighbourhood of the selection.
-import { button, make } from "../../shared/elements";
+import { button, icon, make } from "../../shared/elements";
 import { thousands } from "../../shared/figures";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
@@ -26,8 +26,7 @@ export interface PictureHost {
   readonly pictures: { graphOf(stage: string): Promise<Graph> };
   previewed(selected: Selected | null): void;
   select(target: Target): void;
-  /** The reader chose another view, which the address must include. */
-  turned(): void;
+  push(): void;
 }
 
 export class PictureView {
@@ -84,9 +83,9 @@ export class PictureView {
     const zoom = make(
       "span",
       { class: "zooms" },
-      this.icon("−", "Smaller (−)", () => this.zoom(1 / 1.4)),
-      this.icon("⤢", "Fit everything (0)", () => this.fit()),
-      this.icon("+", "Larger (+)", () => this.zoom(1.4)),
+      icon("−", "Smaller (−)", () => this.zoom(1 / 1.4)),
+      icon("⤢", "Fit everything (0)", () => this.fit()),
+      icon("+", "Larger (+)", () => this.zoom(1.4)),
     );
     const { element } = this.canvas;
     for (const [name, value] of Object.entries({
@@ -114,10 +113,6 @@ export class PictureView {
     const frame = make("div", { class: "picture-frame" }, element, this.words);
     this.root.append(bar, frame, this.facts);
     this.showSteps();
-  }
-
-  private icon(sign: string, title: string, pressed: () => void): HTMLElement {
-    return button(sign, { class: "icon", title, "aria-label": title }, pressed);
   }
 
   /** Fetch and draw; throws the message that the pane should show. */
@@ -262,7 +257,7 @@ export class PictureView {
     this.moved = false;
     this.showSteps();
     this.redraw();
-    this.host.turned();
+    this.host.push();
   }
 
   private showSteps(): void {

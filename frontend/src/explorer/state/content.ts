@@ -105,27 +105,16 @@ export function contentOf(
   if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
   if (drawn) return { kind: "picture", of: drawn };
   if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel, called);
+  const code = { kind: "code", file, language: stage.language, annotated: false } as const;
   if (file.kernel) {
-    const key = compiledKey(stage.id, file.kernel);
     const label = `${stage.title} of ${file.kernel}`;
-    return {
-      kind: "code",
-      file,
-      first: 1,
-      last: Infinity,
-      language: stage.language,
-      key,
-      label,
-      annotated: false,
-    };
+    return { ...code, first: 1, last: Infinity, key: compiledKey(stage.id, file.kernel), label };
   }
   const ofCode = stage.id === "wrapper" || stage.id === "code";
   return {
-    kind: "code",
-    file,
+    ...code,
     first: file.first || 1,
     last: file.last || file.lines || 1,
-    language: stage.language,
     key: ofCode ? "code" : stage.id === "source" ? `source:${file.path}` : stage.id,
     label: `${stage.title} ${file.path}`,
     annotated: stageNamed(stage.id)?.nodes ?? false,
@@ -144,17 +133,6 @@ export function fileOf(picture: GraphPicture, key: string): StageFile | null {
  * end. */
 export function slice(text: string, first: number, last: number): string {
   if (first === 1 && last === Infinity) return text.endsWith("\n") ? text.slice(0, -1) : text;
-  let from = 0;
-  for (let line = 1; line < first; line++) {
-    const end = text.indexOf("\n", from);
-    if (end < 0) return "";
-    from = end + 1;
-  }
-  let to = from;
-  for (let line = first; line <= last; line++) {
-    const end = text.indexOf("\n", to);
-    if (end < 0) return text.slice(from);
-    to = end + 1;
-  }
-  return text.slice(from, to - 1);
+  const lines = text.split("\n", Number.isFinite(last) ? last : undefined);
+  return lines.slice(first - 1).join("\n");
 }
