@@ -108,13 +108,7 @@ class Icicle {
   }
 
   private draw(): void {
-    const root = this.picture.parentElement;
-    if (!root) return;
-    const style = getComputedStyle(root);
-    const width =
-      root.clientWidth -
-      Number.parseFloat(style.paddingLeft) -
-      Number.parseFloat(style.paddingRight);
+    const width = this.said.clientWidth; // that of the frame, without its padding
     if (width <= 0) return;
     this.picture.setAttribute("width", String(width));
     const scale = width / (this.window.to - this.window.from);

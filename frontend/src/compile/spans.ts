@@ -10,13 +10,9 @@ export interface Window {
 }
 
 export function whole(spans: readonly Span[]): Window {
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
-  for (const span of spans) {
-    from = Math.min(from, span.x_us);
-    to = Math.max(to, span.x_us + span.duration_us);
-  }
-  return { from: Number.isFinite(from) ? from : 0, to: Math.max(to, 1) };
+  const from = Math.min(...spans.map((span) => span.x_us));
+  const to = Math.max(1, ...spans.map((span) => span.x_us + span.duration_us));
+  return { from: Number.isFinite(from) ? from : 0, to };
 }
 
 /** The first row of each lane; lanes are separated by an empty row. */

@@ -1,7 +1,7 @@
 // The search box of every page. It also finds runs, pages, the keys of the page as commands, and what
 // else a page offers. Enter takes the marked hit, or searches all runs. Ctrl K (or ⌘ K, or /) goes there.
 import type { RunsPage } from "../shared/api";
-import { make } from "../shared/elements";
+import { fill, make } from "../shared/elements";
 import { drawn, type Key, listen, offeredKeys, showKeys } from "../shared/keys";
 import { ask } from "../shared/server";
 
@@ -78,14 +78,12 @@ class Palette {
   private asked = "";
 
   constructor(private readonly box: HTMLInputElement) {
-    for (const [name, value] of Object.entries({
+    fill(box, {
       role: "combobox",
       "aria-expanded": "false",
       "aria-controls": "palette",
       "aria-autocomplete": "list",
-    })) {
-      box.setAttribute(name, value);
-    }
+    });
     this.list.hidden = true;
     box.form?.append(this.list);
     box.addEventListener("input", () => this.look());

@@ -3,7 +3,7 @@
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 type Child = Node | string | null;
 
-function fill(element: Element, attributes: Attributes, children: Child[]): void {
+export function fill(element: Element, attributes: Attributes, children: Child[] = []): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     element.setAttribute(name, value === true ? "" : String(value));

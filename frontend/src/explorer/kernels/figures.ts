@@ -1,6 +1,7 @@
 // How close a kernel comes to the machine's limits, requested once per kernel.
 import type { KernelPage } from "../../shared/api";
 import { perSecond, share } from "../../shared/figures";
+import { once } from "../../shared/once";
 import { ask } from "../../shared/server";
 import type { Kernel } from "../shapes";
 
@@ -11,7 +12,7 @@ export interface Figures {
 }
 
 export class KernelFigures {
-  private readonly asked = new Map<string, Promise<Figures | null>>();
+  private readonly asked = once((page: string) => figuresOf(`/api${page}`).catch(() => null));
 
   /** `pages`: the beginning of the addresses of kernel pages. */
   constructor(private readonly pages: string) {}
@@ -23,10 +24,7 @@ export class KernelFigures {
   /** Null if its time or its bytes are unknown, or if it is too small to judge. */
   of(kernel: Kernel, handle: number | null): Promise<Figures | null> {
     if (kernel.time_us === null || !kernel.calls.length) return Promise.resolve(null);
-    const page = this.pageOf(kernel, handle);
-    const asked = this.asked.get(page) ?? figuresOf(`/api${page}`).catch(() => null);
-    this.asked.set(page, asked);
-    return asked;
+    return this.asked(this.pageOf(kernel, handle));
   }
 }
 

@@ -61,9 +61,7 @@ function listOf(
 export function factsOf(graph: Graph, at: number, choose: (node: number) => void): HTMLElement[] {
   const node = graph.nodes[at];
   if (!node) return [];
-  const about = make("p", { class: "soft" });
-  const words = [node.op, node.type, `line ${node.first}`].filter(Boolean);
-  about.append(words.join(" · "));
+  const words = [node.op, node.type, `line ${node.first}`].filter(Boolean).join(" · ");
   const kernels = make("p", { class: "soft picture-in" });
   if (node.given) kernels.append("An input of the graph.");
   else if (!node.groups.length) kernels.append("No kernel computes it.");
@@ -74,22 +72,15 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
     kernels.append(cutName(group.kernel ?? group.title), make("span", { class: "num" }, time));
   }
   if (node.groups.length > 4) kernels.append(`and ${node.groups.length - 4} more`);
-  const again =
-    node.groups.length > 1
-      ? make(
-          "p",
-          {},
-          `In ${node.groups.length} kernel calls: computed again in each, or only listed there.`,
-        )
-      : null;
+  const again = `In ${node.groups.length} kernel calls: computed again in each, or only listed there.`;
   const own = make(
     "section",
     { class: "picture-node", tabindex: "0", "aria-label": node.name },
     make("h2", {}, node.name),
-    about,
+    make("p", { class: "soft" }, words),
+    node.groups.length > 1 ? make("p", {}, again) : null,
+    kernels,
   );
-  if (again) own.append(again);
-  own.append(kernels);
   return [
     listOf(graph, "Takes", node.inputs, choose),
     own,

@@ -1,5 +1,5 @@
 // A pane that shows the graph as a picture: the whole graph, or the neighbourhood of the selection.
-import { button, icon, make } from "../../shared/elements";
+import { button, fill, icon, make } from "../../shared/elements";
 import { thousands } from "../../shared/figures";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
@@ -88,15 +88,13 @@ export class PictureView {
       icon("+", "Larger (+)", () => this.zoom(1.4)),
     );
     const { element } = this.canvas;
-    for (const [name, value] of Object.entries({
+    fill(element, {
       tabindex: "0",
       role: "application",
       "aria-roledescription": "picture of a graph",
       "data-own-keys": "ArrowUp ArrowDown ArrowLeft ArrowRight Enter Space + = - 0 1 2 3 w",
       title: "",
-    })) {
-      element.setAttribute(name, value);
-    }
+    });
     element.addEventListener("keydown", (event) => this.pressed(event));
     element.addEventListener("focus", () => this.reachSomething());
     element.addEventListener("blur", () => this.reach(null));

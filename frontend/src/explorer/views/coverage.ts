@@ -24,13 +24,8 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   const lines = percents(picture.coverage, "lines");
   const nodes = percents(picture.coverage, "nodes");
   const summary = into.querySelector("summary");
-  if (summary && picture.aligning) {
-    summary.textContent = "Lines still being aligned";
-  } else if (summary) {
-    summary.textContent = lines
-      ? `Lines explained ${lines[0]}`
-      : "Lines explained: none to explain";
-  }
+  const explained = lines ? `Lines explained ${lines[0]}` : "Lines explained: none to explain";
+  if (summary) summary.textContent = picture.aligning ? "Lines still being aligned" : explained;
   const facts = make("dl", { class: "facts" });
   if (lines) facts.append(make("dt", {}, "Kernel lines"), make("dd", {}, lines[1]));
   if (nodes) facts.append(make("dt", {}, "FX nodes"), make("dd", {}, nodes[1]));

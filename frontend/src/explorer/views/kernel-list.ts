@@ -16,8 +16,8 @@ const HIGH = 36;
 
 /** The tooltip of an entry. */
 function aboutOf(kernel: Kernel): string {
-  const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
-  const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
+  const kind = kernelTitle(kernel.kind, kernel.category);
+  const about = [kernel.name, kind, count(kernel.calls.length, "call")];
   const times = timesOfInstances(kernel.calls);
   if (instancesOf(kernel) > 1) {
     const each = times.length ? `, ${spread(times)}` : "";
