@@ -2,12 +2,12 @@
 
 import { microseconds, share as percent, unitOfTime } from "../shared/figures";
 import { categoryTitle, hueOf } from "../shared/naming";
-import type { Chart, Colours } from "./plot";
+import { type Chart, type Colours, named } from "./plot";
 import type { TimeData } from "./time-data";
 
 export type Drawn = (colours: Colours, narrow: boolean) => Chart;
 
-function short(name: string, most: number): string {
+export function short(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, most - 13)}…${name.slice(-12)}`;
 }
 
@@ -53,11 +53,10 @@ export function eagerAndCompiled(data: TimeData): Drawn {
     layout: {
       barmode: "overlay",
       xaxis: { title: { text: `${unit} a step`, font: { size: 12 } }, rangemode: "tozero" },
-      yaxis: {
-        tickvals: labels.map((_, at) => at),
-        // Next to the bar, where neither a short bar nor a whisker covers it.
-        ticktext: labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
-      },
+      // The time is next to the bar, where neither a short bar nor a whisker covers it.
+      yaxis: named(
+        labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
+      ),
     },
   });
 }
@@ -92,10 +91,7 @@ function times(rows: readonly Row[], of: string): Drawn {
     layout: {
       margin: { l: 8, r: 104, t: 4, b: 36 },
       xaxis: { title: { text: `${unit} ${of}`, font: { size: 12 } } },
-      yaxis: {
-        tickvals: upwards.map((_, at) => at),
-        ticktext: upwards.map((row) => plain(short(row.label, narrow ? 22 : 34))),
-      },
+      yaxis: named(upwards.map((row) => plain(short(row.label, narrow ? 22 : 34)))),
     },
   });
 }
@@ -157,10 +153,7 @@ export function groups({ groups: found, per }: TimeData): Drawn {
       bargap: 0.25,
       margin: { l: 8, r: 124, t: 4, b: 36 },
       xaxis: { title: { text: `${unit} ${per}`, font: { size: 12 } } },
-      yaxis: {
-        tickvals: upwards.map((_, at) => at),
-        ticktext: upwards.map((one) => plain(short(one.group, narrow ? 20 : 34))),
-      },
+      yaxis: named(upwards.map((one) => plain(short(one.group, narrow ? 20 : 34)))),
     },
   });
 }

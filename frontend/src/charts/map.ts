@@ -3,7 +3,7 @@
 import { microseconds, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { type Drawn, plain } from "./bars";
-import type { Tile, TimeData } from "./time-data";
+import type { TimeData } from "./time-data";
 
 const HEIGHT = { wide: 380, narrow: 240 };
 /** Space between a tile's edges and its label, on both sides together, in pixels. */
@@ -12,11 +12,6 @@ const EDGES = 10;
 const LEAST = 3;
 /** A tile smaller than the whole map divided by this has no room for such a label. */
 const MOST_TEXTS = 1000;
-
-function hueOfTile(tile: Tile): string {
-  if (tile.category !== null) return hueOf(tile.category);
-  return tile.parent === "" ? "sunk" : "line";
-}
 
 /** A kernel's name without the beginning that many share. */
 function short(name: string): string {
@@ -52,7 +47,9 @@ export function timeMap({ map }: TimeData, level: string): Drawn {
         texttemplate: map.map(({ us }) => (us > shown / MOST_TEXTS ? "%{label}<br>%{text}" : "")),
         hovertemplate: "%{hovertext}<br>%{text} a step, %{customdata}<extra></extra>",
         marker: {
-          colors: map.map((tile) => colours(hueOfTile(tile))),
+          colors: map.map(({ category, parent }) =>
+            colours(category === null ? (parent ? "line" : "sunk") : hueOf(category)),
+          ),
           line: { color: colours("panel"), width: 1 },
           pad: { t: 22, l: 4, r: 4, b: 4 },
         },

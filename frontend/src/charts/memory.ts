@@ -4,7 +4,7 @@ import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, onClick, plot } from "./plot";
+import { type Chart, type Colours, named, onClick, plot } from "./plot";
 
 export interface Memory {
   points: Point[];
@@ -20,16 +20,10 @@ const STANDS_FOR_A_LINE = "987654321";
 /** Height of a curve, in rows of 26 px. */
 const TALL = 11;
 
-/** The unit of bytes for a whole axis. */
-function unitOfBytes(most: number): { unit: string; size: number } {
-  if (most >= 2 ** 30) return { unit: "GiB", size: 2 ** 30 };
-  if (most >= 2 ** 20) return { unit: "MiB", size: 2 ** 20 };
-  return most >= 2 ** 10 ? { unit: "KiB", size: 2 ** 10 } : { unit: "B", size: 1 };
-}
-
 function held(data: Memory) {
   const totals = data.points.map((point) => point.live + point.inputs);
-  const { unit, size } = unitOfBytes(Math.max(1, ...totals));
+  const power = Math.min(3, Math.floor(Math.log2(Math.max(1, ...totals)) / 10));
+  const size = 1024 ** power;
   const lines = data.points.map((point) => point.line);
   const curve = (name: string, values: number[], colour: string, fill: boolean) => ({
     type: "scatter",
@@ -70,7 +64,7 @@ function held(data: Memory) {
       margin: { l: 8, r: 16, t: 20, b: 36 },
       xaxis: { title: { text: "line of the output code", font: { size: 12 } }, tickformat: "d" },
       yaxis: {
-        title: { text: `${unit} held`, font: { size: 12 } },
+        title: { text: `${["B", "KiB", "MiB", "GiB"][power]} held`, font: { size: 12 } },
         rangemode: "tozero",
         showgrid: true,
       },
@@ -115,8 +109,7 @@ function lives(data: Memory) {
         tickformat: "d",
       },
       yaxis: {
-        tickvals: rows.map((_, at) => at),
-        ticktext: rows.map((life) => (narrow ? life.name : `${life.name}  ${bytes(life.nbytes)}`)),
+        ...named(rows.map(({ name, nbytes }) => (narrow ? name : `${name}  ${bytes(nbytes)}`))),
         tickfont: { size: 10.5 },
       },
     },

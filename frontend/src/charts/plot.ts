@@ -34,6 +34,11 @@ export function onClick(place: HTMLElement, then: (point: Picked) => void): void
   on?.call(place, "plotly_click", ({ points }) => points?.[0] && then(points[0]));
 }
 
+/** The ticks of an axis with a name for each row. */
+export function named(names: string[]) {
+  return { tickvals: names.map((_, at) => at), ticktext: names };
+}
+
 /** Height of one bar with its gap, and of the axis, in pixels; `.plot[data-bars]` reserves as
  * much. */
 const ROW = 24;

@@ -3,7 +3,7 @@
 import type { Dot as Kernel, Peaks } from "../shared/api";
 import { microseconds, perSecond, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
-import { plain } from "./bars";
+import { plain, short } from "./bars";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
 import { type Chart, type Colours, onClick, plot } from "./plot";
@@ -36,10 +36,6 @@ export function dots(kernels: readonly Kernel[]): Dot[] {
     const done = Math.max(kernel.operations ?? 0, kernel.bytes * LEAST);
     return [{ kernel, intensity: done / kernel.bytes, rate: done / seconds }];
   });
-}
-
-function shortened(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
 function standingOf(kernel: Kernel): string {
@@ -105,7 +101,7 @@ function chart(data: Roofline, placed: Dot[]) {
         x: placed.map((dot) => dot.intensity),
         y: placed.map((dot) => dot.rate),
         customdata: placed.map(({ kernel }) => [
-          plain(kernel.name) + (kernel.shapes ? `<br>${plain(shortened(kernel.shapes))}` : ""),
+          plain(kernel.name) + (kernel.shapes ? `<br>${plain(short(kernel.shapes, LONGEST))}` : ""),
           microseconds(kernel.time_us),
           standingOf(kernel),
         ]),

@@ -13,16 +13,12 @@ function shortened(name: string, most: number): string {
   return name.length > most ? `${name.slice(0, Math.floor(most) - 9)}…${name.slice(-8)}` : name;
 }
 
-/** The beginning of a run's id, as on other pages. */
-function short(run: Cell | undefined): string {
-  return String(run).slice(0, 6);
-}
-
 /** Names rows by the first column and the columns of words that tell them apart, from the left; the same names, cut or
  *  whole, get the number of their row. */
 export function rowNames({ columns, rows, numeric }: Result, most: number): string[] {
   const words = columns.flatMap((name, at) => {
-    const cells = rows.map((row) => (name === "run" ? short(row[at]) : String(row[at])));
+    // Of a run's id, the beginning, as on other pages.
+    const cells = rows.map((row) => String(row[at]).slice(0, name === "run" ? 6 : undefined));
     const measured = at > 0 && numeric.includes(at);
     return measured || new Set(cells).size === 1 ? [] : [cells];
   });

@@ -1,6 +1,6 @@
 // Entry of the SQL page: the query's editor; lines over numbers and times, or bars by name.
 import { offer } from "./offer";
-import { type Chart, type Colours, plot } from "./plot";
+import { type Chart, type Colours, named, plot } from "./plot";
 import { startQuery } from "./query";
 import { type Result, rowNames } from "./row-names";
 
@@ -55,8 +55,7 @@ function bars(result: Result, shown: number) {
       xaxis: { title: { text: columns[shown], font: TEXT } },
       yaxis: {
         autorange: "reversed",
-        tickvals: first.map((_, at) => at),
-        ticktext: rowNames({ ...result, rows: first }, narrow ? 20 : 56),
+        ...named(rowNames({ ...result, rows: first }, narrow ? 20 : 56)),
       },
     },
   });

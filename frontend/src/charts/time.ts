@@ -8,12 +8,7 @@ import { offer } from "./offer";
 import { plot } from "./plot";
 import type { Rows, TimeData } from "./time-data";
 
-interface Made {
-  draw: (data: TimeData) => Drawn;
-  rows: (data: TimeData) => Rows;
-}
-
-const CHARTS: Record<string, Made> = {
+const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData): Rows }> = {
   "eager-compiled": {
     draw: eagerAndCompiled,
     rows: (data) => [
@@ -54,13 +49,6 @@ const CHARTS: Record<string, Made> = {
   },
 };
 
-function mapRows(data: TimeData): Rows {
-  return [
-    ["tile", "in", "name", "shared µs a step"],
-    ...data.map.map((tile) => [tile.id, tile.parent, tile.label, tile.us]),
-  ];
-}
-
 type Listens = (event: string, then: (what: { points?: { id?: string }[] }) => unknown) => void;
 
 /** The map. Clicking a line zooms to it and filters the table of lines, a
@@ -70,7 +58,10 @@ function startMap(place: HTMLElement, data: TimeData): void {
   const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
   let level = "";
   const redraw = plot(place, (colours, narrow) => timeMap(data, level)(colours, narrow));
-  offer("map", place, () => mapRows(data));
+  offer("map", place, () => [
+    ["tile", "in", "name", "shared µs a step"],
+    ...data.map.map((tile) => [tile.id, tile.parent, tile.label, tile.us]),
+  ]);
   const show = (id: string) => {
     level = id;
     if (back) back.hidden = level === "";

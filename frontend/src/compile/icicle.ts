@@ -103,10 +103,6 @@ class Icicle {
     this.tell();
   }
 
-  private holds(span: Span): boolean {
-    return `${span.name} ${span.label} ${span.id}`.toLowerCase().includes(this.words);
-  }
-
   private draw(): void {
     const width = this.said.clientWidth; // that of the frame, without its padding
     if (width <= 0) return;
@@ -126,7 +122,7 @@ class Icicle {
   private shape(number: number, span: Span, left: number, right: number): SVGElement {
     const y = ((this.rows[span.lane] ?? 0) + span.depth) * ROW;
     const wide = Math.max(right - left - 1, 0.6);
-    const dim = this.words !== "" && !this.holds(span);
+    const dim = !`${span.name} ${span.label} ${span.id}`.toLowerCase().includes(this.words);
     const group = drawing("g", { "data-span": number, class: dim ? "dim" : null });
     group.append(
       drawing("rect", {

@@ -1,6 +1,7 @@
 // Entry of an exported file. Shows the pages in the file: their unchanged scripts get a location, a
 // history and a fetch that read from the file instead of a server. The address of a page follows
 // the #.
+import { announce } from "../page/share";
 import { once } from "../shared/once";
 
 /** Block, first byte, length and type of an answer. */
@@ -103,20 +104,10 @@ async function answer(input: string | URL): Promise<Response> {
   return Response.json({ error: { what: LACKING } }, { status: 404 });
 }
 
-function say(words: string): void {
-  const said = document.querySelector<HTMLElement>("#said");
-  if (!said) return;
-  said.textContent = words;
-  said.hidden = false;
-  setTimeout(() => {
-    said.hidden = true;
-  }, 4000);
-}
-
 function go(address: string | URL): void {
   const url = resolved(addressed(address, here()));
   if (!find(url)) {
-    say(LACKING);
+    announce(LACKING);
     return;
   }
   history.pushState(null, "", fragment(url)); // the previous page must not notice
@@ -227,7 +218,7 @@ document.addEventListener(
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return;
   event.preventDefault();
-  say(LACKING);
+  announce(LACKING);
 });
 
 // Within a page, that page has the header.

@@ -35,13 +35,8 @@ export function takesText(target: EventTarget | null): boolean {
   return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable=true]");
 }
 
-/** Whether the focused element uses Enter or Space. */
-function isPressed(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.matches("button, a, summary, [role=tab], [type=checkbox]")
-  );
-}
+/** Elements that use Enter and Space. */
+const PRESSED = "button, a, summary, [role=tab], [type=checkbox]";
 
 /** Offer keys and listen for them in `root` until `signal` is aborted. */
 export function listen(
@@ -59,12 +54,11 @@ export function listen(
       if (document.querySelector("dialog[open]") || takesText(event.target)) return;
       const outside = event.target instanceof Node && !root.contains(event.target);
       if (outside && event.target !== document.body) return;
-      if ((event.key === "Enter" || event.key === " ") && isPressed(event.target)) return;
-      const inList =
-        event.target instanceof HTMLElement && event.target.closest("[role=separator]");
-      if (inList && event.key.startsWith("Arrow")) return;
-      const owner = event.target instanceof HTMLElement ? event.target.dataset.ownKeys : null;
-      if (owner?.split(" ").includes(event.key === " " ? "Space" : event.key)) return;
+      const target = event.target instanceof HTMLElement ? event.target : null;
+      if ((event.key === "Enter" || event.key === " ") && target?.matches(PRESSED)) return;
+      if (target?.closest("[role=separator]") && event.key.startsWith("Arrow")) return;
+      if (target?.dataset.ownKeys?.split(" ").includes(event.key === " " ? "Space" : event.key))
+        return;
       const named = event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key;
       const entry = byKey.get(named);
       if (!entry) return;
@@ -81,14 +75,13 @@ export function drawn(shown: string): (HTMLElement | string)[] {
   return shown.split(" ").flatMap((key) => (key ? [make("kbd", {}, key), " "] : []));
 }
 
-function rowOf({ shown, does }: Key): HTMLElement {
-  return make("tr", {}, make("td", { class: "nowrap" }, ...drawn(shown)), make("td", {}, does));
-}
-
 /** Show the keys of the page. */
 export function showKeys(): void {
-  const rows = offeredKeys().filter(({ shown }) => shown);
-  const table = make("table", { class: "keys-table" }, make("tbody", {}, ...rows.map(rowOf)));
+  const rows = offeredKeys().flatMap(({ shown, does }) => {
+    const keys = make("td", { class: "nowrap" }, ...drawn(shown));
+    return shown ? [make("tr", {}, keys, make("td", {}, does))] : [];
+  });
+  const table = make("table", { class: "keys-table" }, make("tbody", {}, ...rows));
   const dialog = dialogOf("keys-help", "Keys", table);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

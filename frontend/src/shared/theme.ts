@@ -9,13 +9,6 @@ function shown(): Theme {
   return set === "light" || set === "dark" ? set : "system";
 }
 
-function apply(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  choose("theme", theme);
-  document.dispatchEvent(new CustomEvent("themechange"));
-}
-
 export function startTheme(): void {
   const button = document.querySelector<HTMLButtonElement>("#theme");
   if (!button) return;
@@ -26,7 +19,11 @@ export function startTheme(): void {
   };
   label();
   button.addEventListener("click", () => {
-    apply(TURNS[(TURNS.indexOf(shown()) + 1) % TURNS.length] ?? "system");
+    const theme = TURNS[(TURNS.indexOf(shown()) + 1) % TURNS.length] ?? "system";
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    choose("theme", theme);
+    document.dispatchEvent(new CustomEvent("themechange"));
     label();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

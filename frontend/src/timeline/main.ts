@@ -17,16 +17,19 @@ const HIT_PIXELS = 3;
 const NEVER = -1;
 const NANOSECOND = 0.001;
 
+const part = <Kind extends HTMLElement = HTMLElement>(name: string) =>
+  document.querySelector(`#timeline [data-part="${name}"]`) as Kind;
+
 class Timeline implements Acts {
-  private readonly canvas: HTMLCanvasElement;
-  private readonly frame: HTMLElement;
-  private readonly room: HTMLElement;
-  private readonly tip: HTMLElement;
-  private readonly status: HTMLElement;
-  private readonly panels: HTMLElement;
-  private readonly search: HTMLInputElement;
-  private readonly found: HTMLElement;
-  private readonly painter: Painter;
+  private readonly canvas = part<HTMLCanvasElement>("canvas");
+  private readonly frame = part("frame");
+  private readonly room = part("room");
+  private readonly tip = part("tip");
+  private readonly status = part("status");
+  private readonly panels = document.querySelector("#timeline-panels") as HTMLElement;
+  private readonly search = part<HTMLInputElement>("search");
+  private readonly found = part("found");
+  private readonly painter = new Painter(this.canvas);
   private readonly loader: Loader;
   private readonly tracks: readonly Track[];
   private readonly span: number;
@@ -48,16 +51,6 @@ class Timeline implements Acts {
   private readonly keys = this.bindKeys();
 
   constructor(root: HTMLElement, page: TimelinePage) {
-    const part = <Kind extends Element>(name: string) =>
-      root.querySelector<Kind>(`[data-part="${name}"]`) as Kind;
-    this.canvas = part<HTMLCanvasElement>("canvas");
-    this.frame = part<HTMLElement>("frame");
-    this.room = part<HTMLElement>("room");
-    this.tip = part<HTMLElement>("tip");
-    this.status = part<HTMLElement>("status");
-    this.found = part<HTMLElement>("found");
-    this.search = part<HTMLInputElement>("search");
-    this.panels = document.querySelector("#timeline-panels") as HTMLElement;
     this.tracks = page.tracks;
     this.span = page.span_us;
     this.view = { start: page.start_us, end: page.end_us };
@@ -67,7 +60,6 @@ class Timeline implements Acts {
     this.selected = page.event;
     this.number = page.event?.event.number ?? null;
     this.lanes = laneOut(this.tracks, this.folded);
-    this.painter = new Painter(this.canvas);
     this.loader = new Loader(
       (query) => this.twin(query),
       this.span,
@@ -396,7 +388,11 @@ class Timeline implements Acts {
       key(["d", "ArrowRight"], "d", "move to the right", () => pan(0.15)),
       key(["0"], "0", "show the whole trace", () => this.show({ start: 0, end: this.span })),
       key(["f"], "f", "zoom to the event or the marked stretch", () => this.zoomTo()),
-      key(["m"], "m", "mark the event's stretch", () => this.markSelected()),
+      key(["m"], "m", "mark the event's stretch", () => {
+        if (!this.selected) return;
+        const { start_us, us } = this.selected.event;
+        this.setMark([start_us, start_us + us]);
+      }),
       key(["n"], "n", "next match", () => void this.visit(1)),
       key(["N"], "Shift-N", "previous match", () => void this.visit(-1)),
       key(["["], "[", "previous event of the row", () => this.beside(-1)),
@@ -424,12 +420,6 @@ class Timeline implements Acts {
       const { start_us, us } = this.selected.event;
       this.show(around(start_us, us, this.span, 1.3));
     }
-  }
-
-  private markSelected(): void {
-    if (!this.selected) return;
-    const { start_us, us } = this.selected.event;
-    this.setMark([start_us, start_us + us]);
   }
 
   private beside(direction: number): void {

@@ -116,7 +116,11 @@ export class Painter {
     const marks = ticks(scene.view, width);
     pen.fillStyle = palette.line;
     for (const { us } of marks) pen.fillRect(Math.round(this.x(scene, us)), 0, 1, height);
-    this.drawMark(scene);
+    if (scene.mark) {
+      const [x, end] = this.marked(scene, scene.mark);
+      pen.fillStyle = palette.pin;
+      pen.fillRect(x, 0, end - x, height);
+    }
     this.drawTracks(scene);
     this.drawMatches(scene);
     this.drawSelected(scene);
@@ -130,13 +134,6 @@ export class Painter {
   private y(scene: Scene, row: number): number | null {
     const y = scene.lanes.rowY[row];
     return y === undefined || y < 0 ? null : y - scene.top + RULER;
-  }
-
-  private drawMark(scene: Scene): void {
-    if (!scene.mark) return;
-    const [x, end] = this.marked(scene, scene.mark);
-    this.pen.fillStyle = this.palette.pin;
-    this.pen.fillRect(x, 0, end - x, this.height);
   }
 
   private marked(scene: Scene, [start, end]: [number, number]): [number, number] {

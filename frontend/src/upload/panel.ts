@@ -5,7 +5,7 @@ import { bytes, count } from "../shared/figures";
 import { sentenceOf } from "../shared/server";
 import { chosen, dropped, nameOf, type Picked } from "./collect";
 import { figureOf, follow } from "./progress";
-import { send } from "./send";
+import { Sending } from "./send";
 
 class Panel {
   private readonly root = make("section", { class: "toast", "aria-label": "Upload" });
@@ -50,14 +50,10 @@ function problem(panel: Panel, sentence: string, again: (() => void) | null): vo
 }
 
 function result(panel: Panel, run: string, duplicate: boolean, message: string | null): void {
-  const words = make("p", { "data-testid": "upload-result", role: "status" });
-  const link = make(
-    "a",
-    { href: `/runs/${run}` },
-    duplicate ? "Open the existing run" : "Open the run",
-  );
-  words.append(duplicate ? "This was here already. " : `${message ?? "Read."} `, link);
-  panel.end(words);
+  const words = duplicate ? "This was here already. " : `${message ?? "Read."} `;
+  const open = duplicate ? "Open the existing run" : "Open the run";
+  const link = make("a", { href: `/runs/${run}` }, open);
+  panel.end(make("p", { "data-testid": "upload-result", role: "status" }, words, link));
   panel.act(button("Close", {}, () => panel.close()));
   link.focus();
 }
@@ -100,28 +96,20 @@ export async function upload(picked: readonly Picked[]): Promise<void> {
   let away = 0;
   const watch = {
     sent: (done: number, total: number) => {
-      if (!away)
-        panel.far(
-          `Sending ${count(picked.length, "file")}: ${bytes(done)} of ${bytes(total)}`,
-          done,
-          total,
-        );
+      const words = `Sending ${count(picked.length, "file")}: ${bytes(done)} of ${bytes(total)}`;
+      if (!away) panel.far(words, done, total);
     },
     waiting: (seconds: number) => {
       away = seconds;
-      if (seconds)
-        panel.far(
-          `The server has not taken it for ${seconds} s; what has arrived is kept. Trying again …`,
-          0,
-          null,
-        );
+      const words = `The server has not taken it for ${seconds} s; what has arrived is kept. Trying again …`;
+      if (seconds) panel.far(words, 0, null);
     },
   };
   watch.sent(0, 1);
   const stay = (event: BeforeUnloadEvent) => event.preventDefault();
   window.addEventListener("beforeunload", stay);
   try {
-    const job = await send(picked, nameOf(picked), watch, stopper.signal);
+    const job = await new Sending(picked, watch, stopper.signal).run(nameOf(picked));
     watchJob(panel, job, again);
   } catch (trouble) {
     problem(panel, sentenceOf(trouble), again);

@@ -73,7 +73,7 @@ function sendPiece(
   });
 }
 
-class Sending {
+export class Sending {
   private readonly received: number[];
   private readonly flying: number[];
   private readonly total: number;
@@ -133,6 +133,7 @@ class Sending {
     }
   }
 
+  /** Send everything; resolves with the job that reads it. */
   async run(name: string): Promise<string> {
     const files = this.picked.map(({ path, file }) => ({ path, size: file.size }));
     const begin = () => ask<UploadState>("/api/uploads", { method: "POST", body: { name, files } });
@@ -148,14 +149,4 @@ class Sending {
       ask<{ job: string }>(`/api/uploads/${begun.id}/finish`, { method: "POST" });
     return (await patiently(finish, this.watch, this.stopped)).job;
   }
-}
-
-/** Send everything; resolves with the job that reads it. */
-export function send(
-  picked: readonly Picked[],
-  name: string,
-  watch: Watch,
-  stopped: AbortSignal,
-): Promise<string> {
-  return new Sending(picked, watch, stopped).run(name);
 }

@@ -90,16 +90,13 @@ export class Half {
     const found = new Set<string>();
     if (!index) return found;
     const selected = index.selectLine(key, first, EVERY_CALL, last);
-    for (const { path } of this.sourceFiles) {
+    const source = this.picture?.stages.find(({ id }) => id === "source");
+    for (const { path } of source?.files ?? []) {
       const end = path.split("/").at(-1) ?? path;
       const { lines } = index.matches(selected, `source:${path}`);
       for (const line of lines) found.add(`${end}:${line}`);
     }
     return found;
-  }
-
-  private get sourceFiles() {
-    return this.picture?.stages.find(({ id }) => id === "source")?.files ?? [];
   }
 
   /** A visible line that comes from one of these source lines, with the same operation if

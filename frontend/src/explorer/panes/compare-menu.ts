@@ -32,13 +32,6 @@ function mostAlike(kernels: readonly Kernel[], one: Kernel): Kernel | null {
   return others.sort((first, second) => alike(second) - alike(first))[0] ?? null;
 }
 
-/** Another graph of the run, preferably of the same direction. */
-function otherGraph(siblings: readonly Sibling[], picture: GraphPicture): string {
-  const { slug, direction } = picture.graph;
-  const others = siblings.filter((each) => each.slug !== slug);
-  return (others.find((each) => each.direction === direction) ?? others[0])?.slug ?? slug;
-}
-
 export function entriesOf(
   picture: GraphPicture,
   siblings: readonly Sibling[],
@@ -67,17 +60,12 @@ export function entriesOf(
     }
   }
   if (!has(shown)) return entries;
-  const other = otherGraph(siblings, picture);
-  const right = { ...here, graph: other };
-  const label =
-    other === graph.slug ? "The same of another run" : "The same of another graph or run";
+  const others = siblings.filter(({ slug }) => slug !== graph.slug);
+  const like = others.find(({ direction }) => direction === graph.direction) ?? others[0];
+  const right = { ...here, graph: like?.slug ?? graph.slug };
+  const label = like ? "The same of another graph or run" : "The same of another run";
   entries.push({ label, line, left: here, right });
   return entries;
-}
-
-function addressOf(left: Named, right: Named, line: number | null): string {
-  const hash = line === null ? "" : `#line=${line}`;
-  return `/beside?left=${nameOf(left)}&right=${nameOf(right)}${hash}`;
 }
 
 /** The button in a pane's head, and the menu that it opens. */
@@ -86,20 +74,14 @@ export function compareMenu(
   entries: () => Entry[],
   withNeighbour: () => void,
 ): [HTMLElement, HTMLElement] {
-  const [open, menu] = menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
-    const neighbour = button(
-      "The pane on the right, lines aligned",
-      { class: "menu-entry" },
-      () => {
-        menu.hidePopover();
-        withNeighbour();
-      },
-    );
+  return menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
+    const attributes = { class: "menu-entry", popovertarget: id, popovertargetaction: "hide" };
+    const neighbour = button("The pane on the right, lines aligned", attributes, withNeighbour);
     neighbour.append(make("kbd", {}, "d"));
-    const links = entries().map(({ label, line, left, right }) =>
-      make("a", { class: "menu-entry", href: addressOf(left, right, line ?? null) }, label),
-    );
+    const links = entries().map(({ label, line, left, right }) => {
+      const href = `/beside?left=${nameOf(left)}&right=${nameOf(right)}${line ? `#line=${line}` : ""}`;
+      return make("a", { class: "menu-entry", href }, label);
+    });
     return [make("p", { class: "soft" }, "Compare with"), neighbour, ...links];
   });
-  return [open, menu];
 }

@@ -103,15 +103,11 @@ export class Pane {
     );
     const attributes = { class: "pane", id: this.id, "data-stage": address.stage };
     this.root = make("section", attributes, head, this.body);
-    this.fillStages();
-    this.listen();
-  }
-
-  private fillStages(): void {
-    for (const stage of this.host.state.picture.stages) {
-      const label = stage.files.length ? stage.title : `${stage.title} (none)`;
-      this.stageChooser.append(make("option", { value: stage.id }, label));
+    for (const { id, title, files } of host.state.picture.stages) {
+      const label = files.length ? title : `${title} (none)`;
+      this.stageChooser.append(make("option", { value: id }, label));
     }
+    this.listen();
   }
 
   private listen(): void {

@@ -42,11 +42,7 @@ function listOf(
     const node = graph.nodes[at];
     if (!node) continue;
     const entry = button("", { class: "chain-link", title: node.type }, () => choose(at));
-    entry.append(
-      make("span", { class: "chain-label" }, node.name),
-      " ",
-      make("span", { class: "chain-text" }, node.op),
-    );
+    entry.append(make("span", { class: "chain-label" }, node.name), ` ${node.op}`);
     list.append(make("li", {}, entry));
   }
   if (nodes.length > LISTED) {

@@ -16,18 +16,12 @@ export interface PicturesHost {
 }
 
 export class Pictures {
-  readonly graphOf = once((stage: string) => (stage === POST_GRAD ? this.fx() : this.ir(stage)));
+  readonly graphOf = once(async (stage: string): Promise<Graph> => {
+    const { index, nodesUrl, picture } = this.host;
+    const { fxGraph, irGraph } = await loaded(import("./drawing"));
+    if (stage === POST_GRAD) return fxGraph(await ask<Nodes>(nodesUrl), picture.kernels);
+    return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
+  });
 
   constructor(private readonly host: PicturesHost) {}
-
-  private async fx(): Promise<Graph> {
-    const { fxGraph } = await loaded(import("./drawing"));
-    return fxGraph(await ask<Nodes>(this.host.nodesUrl), this.host.picture.kernels);
-  }
-
-  private async ir(stage: string): Promise<Graph> {
-    const { index, picture } = this.host;
-    const { irGraph } = await loaded(import("./drawing"));
-    return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
-  }
 }

@@ -353,15 +353,11 @@ export class PictureView {
     this.current = node;
     if (node !== null) {
       this.follow(new Set([node]));
-      this.host.previewed(this.graph ? this.selectedOf(node) : null);
+      const target = this.graph && targetOf(this.graph, node);
+      this.host.previewed(target && this.selectedBy(target));
     }
     this.say();
     this.paint();
-  }
-
-  private selectedOf(node: number): Selected | null {
-    const target = this.graph && targetOf(this.graph, node);
-    return target ? this.selectedBy(target) : null;
   }
 
   private beside(by: 1 | -1): number | null {
