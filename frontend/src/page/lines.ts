@@ -24,11 +24,9 @@ export function startLines(): void {
   const listing = document.querySelector<HTMLElement>("[data-lines]");
   if (!listing?.dataset.lines) return;
   const { lines: address, line } = listing.dataset;
-  if (line) {
-    const marked = document.getElementById(`L${line}`);
-    if (marked) {
-      listing.scrollTop = marked.offsetTop - listing.offsetTop - listing.clientHeight / 3;
-    }
+  const marked = document.getElementById(`L${line}`);
+  if (marked) {
+    listing.scrollTop = marked.offsetTop - listing.offsetTop - listing.clientHeight / 3;
   }
   listing.addEventListener("click", (event) => {
     const number =

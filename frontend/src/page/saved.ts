@@ -33,11 +33,14 @@ function draw(): void {
   const links = Object.entries(kept()).map(([name, query]) => {
     const here = query === now;
     const href = `${location.pathname}?${query}`;
-    const current = here ? "true" : null;
     return make(
       "span",
       { class: "nowrap" },
-      make("a", { class: `button${here ? " main" : ""}`, href, "aria-current": current }, name),
+      make(
+        "a",
+        { class: `button${here ? " main" : ""}`, href, "aria-current": here && "true" },
+        name,
+      ),
       button("×", { class: "icon", "aria-label": `Remove ${name}`, title: "Remove" }, () => {
         const { [name]: _, ...rest } = kept();
         keep(rest);

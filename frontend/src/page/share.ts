@@ -1,22 +1,17 @@
 // Copies a link to exactly this page, or the text that a button names.
 import { askText, sentenceOf } from "../shared/server";
 
-let said: HTMLElement | null = null;
 let hiding = 0;
 
 /** Show a message for a moment, also to screen readers. */
 export function announce(words: string): void {
-  said ??= document.querySelector<HTMLElement>("#said");
+  const said = document.querySelector<HTMLElement>("#said");
   if (!said) return;
   said.textContent = words;
   said.hidden = false;
   clearTimeout(hiding);
-  hiding = window.setTimeout(
-    () => {
-      if (said) said.hidden = true;
-    },
-    1500 + 50 * words.length,
-  );
+  const hide = () => said.toggleAttribute("hidden", true);
+  hiding = window.setTimeout(hide, 1500 + 50 * words.length);
 }
 
 export async function copy(text: string, what: string): Promise<void> {

@@ -72,15 +72,10 @@ export async function ask<Answer>(
   url: string,
   options: { method?: string; body?: unknown } = {},
 ): Promise<Answer> {
-  const init: RequestInit = {
-    method: options.method ?? "GET",
-    headers: { accept: "application/json" },
-  };
-  if (options.body !== undefined) {
-    init.body = JSON.stringify(options.body);
-    init.headers = { accept: "application/json", "content-type": "application/json" };
-  }
-  const text = await fetched(url, init);
+  const { method = "GET", body } = options;
+  const type = body === undefined ? null : { "content-type": "application/json" };
+  const headers = { accept: "application/json", ...type };
+  const text = await fetched(url, { method, headers, body: JSON.stringify(body) });
   try {
     return (text ? JSON.parse(text) : null) as Answer;
   } catch (cause) {

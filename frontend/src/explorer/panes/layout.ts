@@ -1,5 +1,5 @@
 // Panes side by side, with splitters that move by dragging or arrow keys, or tabs if only one fits.
-import { make } from "../../shared/elements";
+import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import type { Pane } from "./pane";
 
@@ -97,13 +97,9 @@ export function fillTabs(
     ...entries.map(([title, panel, pane, lit]) => {
       const on = pane === shown;
       panel.classList.toggle("shown", on);
-      const tab = make(
-        "button",
-        { type: "button", role: "tab", "aria-selected": String(on) },
-        title,
-      );
+      const attributes = { class: null, role: "tab", "aria-selected": String(on) };
+      const tab = button(title, attributes, () => show(pane));
       if (lit) tab.append(make("span", { class: "num", title: count(lit, "lit line") }, ` ${lit}`));
-      tab.addEventListener("click", () => show(pane));
       return tab;
     }),
   );

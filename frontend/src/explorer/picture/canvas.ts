@@ -58,7 +58,6 @@ export class Canvas {
   readonly element = document.createElement("canvas");
   readonly camera = new Camera();
   private readonly observer: ResizeObserver;
-  private readonly resized: () => void;
   private scene: Scene | null = null;
   private graph: Graph | null = null;
   private lights: Lights = NO_LIGHTS;
@@ -71,12 +70,11 @@ export class Canvas {
 
   constructor(resized: () => void) {
     this.element.className = "picture-canvas";
-    this.resized = resized;
     this.observer = new ResizeObserver((entries) => {
       const box = entries.at(-1)?.contentRect;
       if (!box || (box.width === this.size.width && box.height === this.size.height)) return;
       this.size = { width: box.width, height: box.height };
-      this.resized();
+      resized();
       this.draw();
     });
     this.observer.observe(this.element);

@@ -1,5 +1,6 @@
 // Lays out a neighbourhood: readable boxes, with the nodes of a group in a box around them. Pure.
 import { Graph as Layers, layout } from "@dagrejs/dagre";
+import type { Size } from "./camera";
 import type { Graph } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 
@@ -10,10 +11,6 @@ const HEIGHT = 34;
 const SIDE = 8;
 const TITLE = 22;
 
-interface Size {
-  width: number;
-  height: number;
-}
 type Edge = readonly [from: number, to: number];
 
 /** Boxes in rows, each below its inputs: their upper left corners, and the points that each edge's

@@ -1,5 +1,6 @@
 // Lays out the whole graph, in time linear in its size: a tile per group, its nodes as cells in it;
 // groups in rows by how many others come before them, rows in columns as in a newspaper. Pure.
+import type { Size } from "./camera";
 import { type Graph, giverFor } from "./graph";
 import type { GroupBox, Line, NodeBox, Scene } from "./scene";
 
@@ -193,11 +194,7 @@ export function overview(graph: Graph, aspect: number): Scene {
   return drawn(graph, tiles, { width: x + widest + LANE * LANES, height: bottom });
 }
 
-function drawn(
-  graph: Graph,
-  tiles: readonly Tile[],
-  size: { width: number; height: number },
-): Scene {
+function drawn(graph: Graph, tiles: readonly Tile[], size: Size): Scene {
   const groups: GroupBox[] = [];
   const nodes: NodeBox[] = [];
   const lines: Line[] = [];
