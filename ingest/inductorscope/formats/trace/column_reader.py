@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from inductorscope.formats.border import ABSURD, LATEST_US, YEAR_S, figure
 from inductorscope.formats.graph.provenance import innermost_places
@@ -106,7 +107,8 @@ class ColumnReader:
             if group.columns == DEVICE:
                 self._add_notes(events)
             if not self._add_regular(events, *group):
-                self._add_each(events, *group)
+                mended = [event for event in map(self._mended, events) if event is not None]
+                self._add_regular(mended, *group)
 
     def _add_name(self, event: TraceEvent) -> None:
         """Keeps the name of a process or thread. A device's label is preferred to its name."""
@@ -195,44 +197,21 @@ class ColumnReader:
             return NOWHERE
         return self._launch(event.name or "", args)
 
-    def _add_each(self, events: list[TraceEvent], group_number: int, kind: int) -> None:
-        """Adds events one by one, with default values for missing fields."""
-        rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
-        for event in events:
-            row = self._row(event, group_number, kind)
-            if row is not None:
-                rows[row[0]].append(row[1])
-        for number, listed in rows.items():
-            self._rows[number].add(*map(np.array, zip(*listed, strict=True)))
-
-    def _row(
-        self, event: TraceEvent, group: int, kind: int
-    ) -> tuple[int, tuple[float, ...]] | None:
-        """The group of an event and its row in it; None for skipped events."""
+    def _mended(self, event: TraceEvent) -> TraceEvent | None:
+        """The event with default values for missing fields; None for one that is left out."""
         name, duration, start = event.name, event.dur, event.ts
         if name is None:
             return None
-        if duration is None:
-            duration = 0.0
-        elif not 0 <= duration <= LONGEST_US:  # including NaN
+        if duration is not None and not 0 <= duration <= LONGEST_US:  # including NaN
             self._reader.repair("an event with an impossible duration was left out", name)
             return None
         if start is None or not abs(start) <= LATEST_US:
             self._reader.repair("an event without a time stamp counts from 0", name)
             start = 0.0
-        (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
-        external = correlation = shape = -1
-        if event.args is not None:
-            external = _number(_external_id(event.args))
-            if group <= RUNTIME:
-                correlation = _number(event.args.correlation)
-            if group == DEVICE:
-                shape = self._shape_of(event.args)
-        if group in (OPERATOR, ANNOTATION):
-            group = self._marked(group, lane, start, duration, name)
-            kind = self._launch_of(event)
-        (number,) = _numbered(self._names, [name])
-        return group, (number, lane, kind, start, duration, external, correlation, shape)
+        args = event.args or EventArgs()
+        external, correlation = _number(_external_id(args)), _number(args.correlation)
+        args = replace(args, external_id=external, correlation=correlation)
+        return replace(event, ts=start, dur=duration or 0.0, args=args)
 
     def _group(self, category: str | None, process: object, name: str | None, count: int) -> Group:
         """The group of events, and their kind in it."""
