@@ -6,6 +6,8 @@ without a name before it, in a comment. C++ kernels of a C++ wrapper are plain f
 """
 
 import re
+from bisect import bisect
+from itertools import accumulate
 
 import msgspec
 
@@ -51,8 +53,10 @@ class Definitions:
         self.lines = lines
         self.all: list[Definition] = []
         self.problems: list[Problem] = []
-        self.gaps: list[tuple[int, int, int]] = []
-        """Pieces of text outside of kernels: first line, start, end."""
+        self.starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        """Where each line begins."""
+        self.gaps: list[tuple[int, int]] = []
+        """Pieces of text outside of kernels."""
         self.declared: set[str] = set()
         """C++ kernels that are only declared; AOTInductor may keep their code in another file."""
         self._compiled()
@@ -63,38 +67,32 @@ class Definitions:
             self._jitted()
         self.all.sort(key=lambda definition: definition.first)
 
+    def _line(self, position: int) -> int:
+        return bisect(self.starts, position) - 1
+
     def _compiled(self) -> None:
         text = self.text
-        position = number = counted = 0
-        gap = (0, 0)
+        position = begin = 0
         while (found := _CALL.search(text, position)) is not None:
             position = found.start()
             # A head is short, so a search back over a very long line is bounded.
             start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
             far = not start and position > _LONGEST_HEAD
             head = None if far else _DEFINITION.match(text, start)
-            if head is None or head.end() <= position:
+            named = head and (head[2] or (head[1] and head[4]))
+            if head is None or head.end() <= position or not named:
                 position = found.end()
                 continue
-            indent, named, made_by, quoted = head.groups()
-            if named is None and (quoted is None or not indent):
-                position = found.end()
-                continue
-            number += text.count("\n", counted, start)
-            counted = start
-            end = self._end(start, number)
-            last = number + text.count("\n", start, end)
-            self.all.append(Definition(named or quoted, made_by, number, last, indent))
-            self.gaps.append((gap[0], gap[1], start))
-            position = text.find("\n", end) + 1
-            if not position:
-                position = len(text)
-            gap = (last + 1, position)
-        self.gaps.append((gap[0], gap[1], len(text)))
+            end = self._end(start)
+            first, last = self._line(start), self._line(end)
+            self.all.append(Definition(named, head[3], first, last, head[1]))
+            self.gaps.append((begin, start))
+            position = begin = text.find("\n", end) + 1 or len(text)
+        self.gaps.append((begin, len(text)))
 
-    def _end(self, start: int, number: int) -> int:
+    def _end(self, start: int) -> int:
         """The position where the definition ends, somewhere on its last line."""
-        text = self.text
+        text, number = self.text, self._line(start)
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
         line = self.lines[number]
@@ -122,8 +120,7 @@ class Definitions:
     def _functions(self) -> None:
         """Adds `extern "C" void cpp_fused_add_0(…)` with a body; declarations have none."""
         text = self.text
-        for first, start, stop in self.gaps:
-            position, number, counted = start, first, start
+        for position, stop in self.gaps:
             while (position := text.find(_EXTERN, position, stop)) >= 0:
                 head = _FUNCTION.match(text, position)
                 line_start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
@@ -137,27 +134,21 @@ class Definitions:
                     position = head.end()
                     continue
                 end = text.find(f"\n{indent}}}", after, stop)
-                number += text.count("\n", counted, line_start)
-                counted = line_start
+                first = self._line(line_start)
                 if end < 0:
-                    self.problems.append(Problem(number + 1, "the kernel's text never ends"))
+                    self.problems.append(Problem(first + 1, "the kernel's text never ends"))
                     end = stop - 1
                 end = min(end + 1, stop - 1)
-                last = min(number + text.count("\n", line_start, end), len(self.lines) - 1)
-                name = head.group(1)
-                self.all.append(Definition(name, "cpp", number, last, indent, bare=True))
+                last = self._line(end)
+                self.all.append(Definition(head.group(1), "cpp", first, last, indent, bare=True))
                 position = end + 1
 
     def _jitted(self) -> None:
         """Adds bare `@triton.jit` functions, when nothing is passed to `async_compile`."""
-        text = self.text
-        heads = [head for head in _JIT.finditer(text) if not head.group(2).startswith(_HELPER)]
-        number = counted = 0
         last = -1
-        for head in heads:
-            number += text.count("\n", counted, head.start())
-            counted = head.start()
-            if number <= last:
+        for head in _JIT.finditer(self.text):
+            number = self._line(head.start())
+            if number <= last or head.group(2).startswith(_HELPER):
                 continue
             last = _indented_end(self.lines, number + 1, head.group(1))
             first = self._decorated(number)

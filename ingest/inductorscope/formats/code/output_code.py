@@ -52,7 +52,7 @@ def parse_output_code(text: str) -> OutputCode:
 
 
 def _aot_id(text: str, definitions: Definitions) -> str:
-    for _, start, stop in definitions.gaps:
+    for start, stop in definitions.gaps:
         while (position := text.find(_AOT_WORDS, start, stop)) >= 0:
             line_start = max(position - 2, 0)
             for first in (position - 1, line_start):
