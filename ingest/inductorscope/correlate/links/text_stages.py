@@ -36,11 +36,8 @@ def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, 
     sources: dict[str, list[tuple[int, str]]] = {}
     for node, entity in nodes:
         line = node.line
-        if node.last_line == line:
-            own.append((line, entity))
-        else:
-            last = min(node.last_line, line + MOST_LINES_OF_A_NODE)
-            own += [(number, entity) for number in range(line, last + 1)]
+        last = min(node.last_line, line + MOST_LINES_OF_A_NODE)
+        own += [(number, entity) for number in range(line, last + 1)]
         if node.comment_line:
             own.append((node.comment_line, entity))
         file = node.stack_file

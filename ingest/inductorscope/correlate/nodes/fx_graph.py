@@ -48,6 +48,8 @@ class FxGraph:
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
+        for value in self.values.values():
+            self._roots[value.name] = self._root_of(value)
         self._find_constants()
 
     def _unpack(self, value: FxValue) -> None:
@@ -122,33 +124,15 @@ class FxGraph:
 
     def root(self, name: str) -> Root:
         """The output behind a node's value, through views and `getitem`."""
-        known = self._roots.get(name)
-        if known is not None:
-            return known
-        trail: list[str] = []
-        index = 0
-        current = name
-        while True:
-            value = self.values.get(current)
-            if value is None or current in self._roots:
-                break
-            if value.op == "getitem" and value.inputs:
-                trail.append(current)
-                source = self.values.get(value.inputs[0])
-                index = _index(value) if source is not None and not source.view else 0
-                current = value.inputs[0]
-            elif value.view and value.inputs:
-                trail.append(current)
-                current = value.inputs[0]
-            else:
-                break
-        root = self._roots.get(current, (current, 0))
-        if root[0] == current:
-            root = (current, index)
-        for passed in trail:
-            self._roots[passed] = root
-        self._roots.setdefault(name, root)
-        return root
+        return self._roots.get(name, (name, 0))
+
+    def _root_of(self, value: FxValue) -> Root:
+        if not value.inputs or not (value.view or value.op == "getitem"):
+            return value.name, 0
+        source = value.inputs[0]
+        root = self.root(source)
+        taken = value.op == "getitem" and root[0] == source in self.values
+        return (source, _index(value)) if taken else root
 
     def is_reused(self, root: Root) -> bool:
         """Whether a value, or a view of it, has several users."""

@@ -27,22 +27,16 @@ _OF_ALL = _IN_ORDER | {"permute", "transpose", "t"}
 _SPLITS = frozenset(["split", "unsafe_split", "split_with_sizes", "chunk"])
 # A number that is a separate term: the `8` of `96*p0 + 24*p1 + 8`.
 _TERM = re.compile(r"(?:^|([+-]) )(\d{1,15})(?= [+-]|$)")
+_INNERMOST = re.compile(r"\([^()]*+\)")
+_MOST_NESTED = 8
+"""The most brackets within brackets."""
 
 
 def constant_term(index: str) -> int:
     """The constant that an index expression adds: 8 in `24*p1 + 8`."""
-    if not index or not any(c.isdecimal() for c in index):
-        return 0
-    depth = 0
-    flat: list[str] = []
-    for character in index:
-        depth -= character == ")"
-        if depth == 0 and character not in "()":
-            flat.append(character)
-        elif character == "(" and depth == 0:
-            flat.append("x")
-        depth += character == "("
-    terms = _TERM.findall("".join(flat).strip())
+    for _ in range(_MOST_NESTED if "(" in index else 0):
+        index = _INNERMOST.sub("x", index)
+    terms = _TERM.findall(index.strip())
     return sum(-int(number) if sign == "-" else int(number) for sign, number in terms)
 
 

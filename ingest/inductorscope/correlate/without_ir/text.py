@@ -34,19 +34,10 @@ def index_of(statement: Statement) -> tuple[str, str]:
         return _cleaned(text[after + 1 : end]), text[end + 1 :]
     if text[after : after + 3] == " + ":
         rest = text[after + 3 :]
-        parts = split_top(_until_closed(rest))
+        parts = split_top(rest[: closing(f"({rest}", 0) - 1])
         index = parts[0] if parts else ""
         return _cleaned(index), rest[len(index) :]
     return "", text[after:]
-
-
-def _until_closed(text: str) -> str:
-    depth = 0
-    for position, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if depth < 0:
-            return text[:position]
-    return text
 
 
 def _cleaned(index: str) -> str:
