@@ -2,7 +2,7 @@
 
 import torch
 
-from inductorscope.analyze.failures.numbers import Measured, NodeNumbers
+from inductorscope.analyze.failures.numbers import NodeNumbers
 from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     Compared,
     attribute,
@@ -18,15 +18,6 @@ from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Untyped
 
 
-class Differing:
-    """A node whose buffer is wrong although its kernel received the right values."""
-
-    def __init__(self, compared: Compared, measured: Measured) -> None:
-        self.node = compared.node
-        self.between = compared.between
-        self.measured = measured
-
-
 class GraphNumbers:
     """Compares one graph and stores the result as plain rows."""
 
@@ -34,7 +25,8 @@ class GraphNumbers:
         self.name = run.name
         self.backward = run.backward
         self.rows: list[NodeNumbers] = []
-        self.differing: list[Differing] = []
+        self.differing: list[str] = []
+        """Nodes whose buffer is wrong although its kernel received the right values."""
         self.culprit: Culprit | None = None
         self.unsteady: list[str] = []
         """Nodes whose values changed when the compiled graph ran again."""
@@ -42,6 +34,8 @@ class GraphNumbers:
         self.done = False
         self.left_out = run.left_out
         self._run: GraphRun | None = run
+        self._suspects: list[torch.fx.Node] = []
+        """Nodes that lead to the first of them."""
         self._buffer_of = {node: name for name, node in run.origins.items() if name in run.buffers}
 
     @property
@@ -74,17 +68,18 @@ class GraphNumbers:
         """Narrows the first wrong buffer down to a node of its kernel."""
         run = self._run
         assert run is not None
-        first = self.differing[0]
-        values = self._values(run, first.between)
-        suspects = Suspects(run.module, first.between, values, self.backward)
-        self.culprit = suspects.narrow(first.measured)
         by_name = {row.node: row for row in self.rows}
+        at_buffer = by_name[self.differing[0]]
+        assert at_buffer.measured is not None
+        values = self._values(run, self._suspects)
+        suspects = Suspects(run.module, self._suspects, values, self.backward)
+        self.culprit = suspects.narrow(at_buffer.measured)
         for name, measured in self.culprit.inner.items():
             row = by_name.get(name)
             if row is not None and row.measured is None:
                 row.measured, row.how = measured, "stored"
                 row.status = "agrees" if measured.agrees else "differs"
-        blamed, at_buffer = by_name.get(self.culprit.node), by_name[first.node.name]
+        blamed = by_name.get(self.culprit.node)
         if blamed is not None:
             blamed.blamed, blamed.status = True, "differs"
             blamed.measured = blamed.measured or self.culprit.measured
@@ -135,7 +130,8 @@ class GraphNumbers:
             if node is not each.node and computes(node):
                 row.within.append(node.name)
         if not measured.agrees:
-            self.differing.append(Differing(each, measured))
+            self._suspects = self._suspects or each.between
+            self.differing.append(row.node)
             name = maker(each.node).name
             if name in by_name:
                 by_name[name].status = "differs"

@@ -8,10 +8,10 @@ only the operations in between, and an error shows where it is made.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from operator import attrgetter
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from inductorscope.capturing.inside.diagnose.numbers.watch import copied
 from inductorscope.capturing.inside.untyped import Untyped
@@ -62,7 +62,7 @@ class Lane:
 
         A kernel that stores a small float may itself use the value before it is rounded.
         """
-        value = copied(value)
+        value = tree_map(copied, value)
         small = isinstance(value, torch.Tensor) and value.dtype in _SMALL
         self.values[node] = widened(value) if self.wide else value
         if computed and small and self._shake is not None:
@@ -182,7 +182,7 @@ class _Along:
         if reason is not None:
             value: Untyped = self.lanes[0].run(node) if compiled is None else compiled
             for lane in self.lanes:
-                lane.values[node] = tree_map(partial(_taken, lane), value)
+                lane.take(node, value)
             if compiled is None:
                 self._reasons[node] = reason
             else:
@@ -237,11 +237,6 @@ def _terms(node: torch.fx.Node, values: Mapping[torch.fx.Node, Untyped]) -> int:
     return max(1, max(taken, default=1) // min(made, default=1)) if made else 1
 
 
-def _taken(lane: Lane, value: Untyped) -> Untyped:
-    value = copied(value)
-    return widened(value) if lane.wide else value
-
-
 def operation(node: torch.fx.Node) -> torch.fx.Node:
     """Returns the node of the operation itself: torch wraps random ones to keep their order."""
     wrapped = node.args[1] if str(node.target) == "control_deps" else None
@@ -291,13 +286,10 @@ def widened(value: Untyped) -> Untyped:
     """Converts floating-point tensors to float64."""
 
     def wide(item: Untyped) -> Untyped:
-        return item.to(_WIDER[item.dtype]) if _has_dtype(item) and item.dtype in _WIDER else item
+        known = isinstance(item, torch.Tensor) and item.dtype in _WIDER
+        return item.to(_WIDER[item.dtype]) if known else item
 
     return tree_map(wide, value)
-
-
-def _has_dtype(item: Untyped) -> bool:
-    return isinstance(item, torch.Tensor)
 
 
 def _wide_dtype(item: Untyped) -> Untyped:
@@ -325,22 +317,16 @@ def _alike(written: Untyped, compiled: torch.Tensor) -> bool:
 
 def _shares(value: Untyped, arguments: Untyped) -> bool:
     """Whether an operation returned a view of an argument, which must stay the same memory."""
-    taken: set[int] = set()
-    places: list[int] = []
-    tree_map(lambda item: taken.add(_storage(item)) if _has_dtype(item) else None, arguments)
-    tree_map(lambda item: places.append(_storage(item)) if _has_dtype(item) else None, value)
-    return any(place in taken for place in places)
+    return not _storages(value).isdisjoint(_storages(arguments))
 
 
-def _storage(value: torch.Tensor) -> int:
-    return int(value.untyped_storage()._cdata)
+def _storages(value: Untyped) -> set[int]:
+    tensors = (item for item in tree_leaves(value) if isinstance(item, torch.Tensor))
+    return {tensor.untyped_storage()._cdata for tensor in tensors}
 
 
 def attribute(module: torch.fx.GraphModule, node: torch.fx.Node) -> Untyped:
-    value: Untyped = module
-    for part in str(node.target).split("."):
-        value = getattr(value, part)
-    return value
+    return attrgetter(str(node.target))(module)
 
 
 def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, list[torch.fx.Node]]:

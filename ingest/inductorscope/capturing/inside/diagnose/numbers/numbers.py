@@ -73,7 +73,7 @@ def compare_graphs(runs: list[GraphRun], report: Reporter) -> dict[str, Any]:
         if graph.differing and not narrowed:
             narrowed = True
             report.partial(result_of(graphs, done=number + 1))
-            report.progress(f"Searching inside the kernel of {graph.differing[0].node.name}")
+            report.progress(f"Searching inside the kernel of {graph.differing[0]}")
             with torch._inductor.config.patch(CHANGED):
                 graph.narrow_first()
         graph.forget()

@@ -107,7 +107,7 @@ def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, NodeNumbers] 
     for graph in graphs:
         if not graph.differing:
             continue
-        name = graph.differing[0].node.name if graph.culprit is None else graph.culprit.node
+        name = graph.differing[0] if graph.culprit is None else graph.culprit.node
         for row in graph.rows:
             if row.node == name and row.measured is not None:
                 return graph, row
@@ -118,7 +118,7 @@ def _graph(graph: GraphNumbers) -> dict[str, Any]:
     kept = ("name", "backward", "done", "compared", "random", "unsteady", "left_out", "rows")
     told = ("node", "found", "alone_wrong", "note")
     return {name: getattr(graph, name) for name in kept} | {
-        "differing": [difference.node.name for difference in graph.differing],
+        "differing": graph.differing,
         "culprit": graph.culprit and {name: getattr(graph.culprit, name) for name in told},
     }
 
