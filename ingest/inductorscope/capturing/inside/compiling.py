@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch._inductor import cpu_vec_isa
 from torch._inductor.codegen import cpp
-from torch._inductor.virtualized import NullHandler, V
 
 from inductorscope.capturing.inside.explaining import times_so_far
+from inductorscope.capturing.inside.loaded import debug_folder
 from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.record.origins import Recorder, after
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.capture_facts import CaptureFacts, LoopFacts, RecordFacts, VectorFacts
 
@@ -44,10 +43,10 @@ class VectorRecord:
         self._pending[tuple(nest.nodes)] = nest
 
     def defined(self, kernel: str) -> None:
-        graph = _graph()
+        folder = debug_folder()
         for nest in self._pending.values():
             if len(self._nests) < MOST:
-                nest.kernel, nest.graph = kernel, graph
+                nest.kernel, nest.graph = kernel, folder.name if folder else ""
                 self._nests.append(nest)
         self._pending.clear()
 
@@ -101,31 +100,17 @@ def follow_vectorising() -> VectorRecord:
     """Installs the hooks; with a torch that decides elsewhere, the record stays empty. Torch's logs
     have not said so since 2.5."""
     record = VectorRecord()
-    select, define = cpp.TilingSelect.select_tiling, cpp.CppScheduling.define_kernel
 
-    @wraps(select)
-    def select_tiling(self: Untyped, functions: Untyped, sizes: Untyped) -> Untyped:
-        tiling = select(self, functions, sizes)
-        _guarded(lambda: record.decided(_nest(functions, sizes, tiling)))
-        return tiling
+    def decided(tiling: Untyped, _: Untyped, functions: Untyped, sizes: Untyped) -> None:
+        record.decided(_nest(functions, sizes, tiling))
 
-    @wraps(define)
-    def define_kernel(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
-        name = define(self, *args, **kwargs)
-        _guarded(lambda: record.defined(str(name)))
-        return name
+    def defined(name: Untyped, *_args: Untyped, **_kwargs: Untyped) -> None:
+        record.defined(str(name))
 
-    cpp.TilingSelect.select_tiling = select_tiling
-    cpp.CppScheduling.define_kernel = define_kernel
+    # Each has a recorder of its own, so that one that fails does not end the other.
+    after(Recorder(), cpp.TilingSelect, "select_tiling", decided)
+    after(Recorder(), cpp.CppScheduling, "define_kernel", defined)
     return record
-
-
-def _guarded(note: Callable[[], None]) -> None:
-    """Runs `note`; recording must never fail a compile."""
-    try:
-        note()
-    except Exception:  # noqa: BLE001  # another torch may differ in any way
-        return
 
 
 def _nest(functions: Untyped, sizes: Untyped, tiling: Untyped) -> LoopFacts:
@@ -164,12 +149,6 @@ def _reason(functions: Untyped, nest: LoopFacts, stats: Untyped) -> str:
             " or do 10 operations"
         )
     return ""
-
-
-def _graph() -> str:
-    handler = V.debug
-    path = None if isinstance(handler, NullHandler) else getattr(handler, "_path", None)
-    return Path(path).name if path else ""
 
 
 if TYPE_CHECKING:

@@ -7,9 +7,6 @@ The format is that of Inductor's printer, so that one parser reads both.
 
 import ast
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -18,7 +15,8 @@ from typing import TextIO
 import torch
 
 from inductorscope.analyze.values.printing import printed
-from inductorscope.capturing.inside.untyped import Call, Untyped
+from inductorscope.capturing.inside.loaded import tracing, wrapper_files
+from inductorscope.capturing.inside.untyped import Call
 
 FILE = "values.txt"
 MOST_LAUNCHES = 20_000
@@ -42,13 +40,17 @@ class KernelLaunch:
 
 def record_values(call: Call, out: Path) -> str:
     """Writes the values to a file. Returns a sentence on what is missing, or an empty string."""
-    wrappers = _wrappers()
+    texts = {file: Path(file).read_text(encoding="utf-8") for file in wrapper_files()}
+    wrappers = {file: found for file, text in texts.items() if (found := launches_of(text))}
     if not wrappers:
         return "no Python wrapper was generated, so no launch could be recorded."
     with (out / FILE).open("w", encoding="utf-8") as stream:
-        recorder = _Recorder(wrappers, stream)
+        recorder = _Recorder(stream)
         # On a GPU, backward would run in another thread, which tracing does not see.
-        with torch.autograd.set_multithreading_enabled(False), recorder.tracing():
+        with (
+            torch.autograd.set_multithreading_enabled(False),
+            tracing(wrappers, recorder.ended, recorder.begins),
+        ):
             call()
     if recorder.launches == 0:
         (out / FILE).unlink()
@@ -58,39 +60,23 @@ def record_values(call: Call, out: Path) -> str:
     return ""
 
 
-def _wrappers() -> dict[str, dict[int, KernelLaunch]]:
-    """Returns file of each loaded wrapper → its launches by first line."""
-    from torch._inductor.codecache import PyCodeCache
-
-    wrappers = {}
-    for module in PyCodeCache.modules:
-        file = getattr(module, "__file__", None)
-        if file and callable(getattr(module, "call", None)):
-            launches = launches_of(Path(file).read_text(encoding="utf-8"))
-            if launches:
-                wrappers[file] = launches
-    return wrappers
-
-
-def launches_of(source: str) -> dict[int, KernelLaunch]:
+def launches_of(source: str) -> dict[int, list[KernelLaunch]]:
     """Returns the statements of `call` that call a kernel, by first line."""
-    launches: dict[int, KernelLaunch] = {}
+    launches: dict[int, list[KernelLaunch]] = {}
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef) and function.name in {"call", "partition_0"}:
             for statement in ast.walk(function):
                 if isinstance(statement, ast.Expr | ast.Assign):
                     launch = _launch(statement)
                     if launch is not None:
-                        launches.setdefault(launch.first, launch)
+                        launches.setdefault(launch.first, [launch])
     return launches
 
 
 def _launch(statement: ast.Expr | ast.Assign) -> KernelLaunch | None:
     if not isinstance(statement.value, ast.Call):
         return None
-    kernel = ast.unparse(statement.value.func)
-    if kernel.endswith(".run"):
-        kernel = kernel.removesuffix(".run")
+    kernel = ast.unparse(statement.value.func).removesuffix(".run")
     last = kernel.rpartition(".")[2]
     if last.startswith(_NO_KERNEL) or kernel.startswith(("torch._C", "torch.cuda", "async_")):
         return None
@@ -102,38 +88,16 @@ def _launch(statement: ast.Expr | ast.Assign) -> KernelLaunch | None:
 
 
 class _Recorder:
-    def __init__(self, wrappers: dict[str, dict[int, KernelLaunch]], stream: TextIO) -> None:
-        self.wrappers = wrappers
+    def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.launches = 0
 
-    @contextmanager
-    def tracing(self) -> Iterator[None]:
-        before = sys.gettrace()
-        sys.settrace(self._of_frame)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
+    def begins(self, launch: KernelLaunch, frame: FrameType) -> None:
+        self.launches += 1
+        self._print("before_launch", launch, frame)
 
-    def _of_frame(self, frame: FrameType, event: str, _: Untyped) -> Untyped:
-        launches = self.wrappers.get(frame.f_code.co_filename)
-        if launches is None or frame.f_code.co_name == "<module>":
-            return None
-        running: list[KernelLaunch] = []
-
-        def of_line(frame: FrameType, event: str, _: Untyped) -> Untyped:
-            line = frame.f_lineno
-            if running and (event == "return" or not running[0].first <= line <= running[0].last):
-                self._print("after_launch", running.pop(), frame)
-            launch = launches.get(line) if event == "line" and not running else None
-            if launch is not None:
-                self.launches += 1
-                running.append(launch)
-                self._print("before_launch", launch, frame)
-            return of_line
-
-        return of_line
+    def ended(self, launch: KernelLaunch, frame: FrameType) -> None:
+        self._print("after_launch", launch, frame)
 
     def _print(self, when: str, launch: KernelLaunch, frame: FrameType) -> None:
         if self.launches > MOST_LAUNCHES:

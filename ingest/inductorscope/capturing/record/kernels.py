@@ -7,8 +7,8 @@ from pathlib import Path
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.triton import TritonScheduling
 from torch._inductor.scheduler import BaseSchedulerNode
-from torch._inductor.virtualized import NullHandler, V
 
+from inductorscope.capturing.inside.loaded import debug_folder
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.record.align import HELPER, adopt, fill_accumulators, fill_template
 from inductorscope.capturing.record.lines import Origins, Texts
@@ -55,7 +55,7 @@ def _note_definition(
         name = original(self, src_code, *args, **kwargs)
 
         def note() -> None:
-            folder = _debug_folder()
+            folder = debug_folder()
             if folder is None:
                 return
             source = src_code.split("\n")
@@ -103,11 +103,3 @@ def _fx_of_template(buffer: Untyped) -> str | None:
     origins = list(buffer.origins)
     last = [node for node in origins if not any(user in origins for user in node.users)]
     return str(last[0].name) if last else None
-
-
-def _debug_folder() -> Path | None:
-    handler = V.debug
-    if isinstance(handler, NullHandler):
-        return None
-    path = getattr(handler, "_path", None)
-    return Path(path) if path else None

@@ -88,15 +88,11 @@ def _maker(frames: list[Event], graphs: Mapping[str, str]) -> tuple[str, str, in
 
 def _graphs(out: Path) -> dict[str, str]:
     """Returns the debug folder's name for each loaded wrapper, by the content of the code."""
-    from torch._inductor.codecache import PyCodeCache
+    from inductorscope.capturing.inside.loaded import wrapper_files
 
     names = {
         code.read_bytes(): code.parent.name
         for code in (out / DEBUG_FOLDER).glob("**/output_code.py")
     }
-    files = {str(module.__file__) for module in PyCodeCache.modules if hasattr(module, "call")}
-    return {
-        file: name
-        for file in files
-        if Path(file).is_file() and (name := names.get(Path(file).read_bytes()))
-    }
+    files = wrapper_files()
+    return {file: name for file in files if (name := names.get(Path(file).read_bytes()))}

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import torch
 import torch._dynamo
-import torch._inductor.codecache
 from torch._functorch import config as functorch_config
 from torch._inductor import config
 from torch._logging import _internal, structured
 
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
+from inductorscope.capturing.inside.loaded import wrapper_files
 from inductorscope.capturing.inside.options import set_everywhere
 from inductorscope.capturing.inside.untyped import Untyped
 
@@ -77,19 +77,12 @@ def _repeat_strings(handler: logging.Handler) -> None:
 
 def keep_earlier_code(out: Path) -> int:
     """Copies the code that this process compiled earlier; returns the number of graphs."""
-    files = {
-        str(module.__file__)
-        for module in torch._inductor.codecache.PyCodeCache.modules
-        if hasattr(module, "call") and module.__file__
-    }
-    kept = 0
-    for file in sorted(files):
-        if Path(file).is_file():
-            folder = out / EARLIER / f"graph_{kept}"
-            folder.mkdir(parents=True)
-            shutil.copyfile(file, folder / "output_code.py")
-            kept += 1
-    return kept
+    files = wrapper_files()
+    for number, file in enumerate(files):
+        folder = out / EARLIER / f"graph_{number}"
+        folder.mkdir(parents=True)
+        shutil.copyfile(file, folder / "output_code.py")
+    return len(files)
 
 
 def compiled_before() -> bool:

@@ -6,7 +6,6 @@ copied, before a later line frees or reuses them.
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,8 +16,8 @@ from types import FrameType
 import torch
 from torch._functorch.aot_autograd import get_aot_graph_name
 from torch._inductor.graph import GraphLowering
-from torch._inductor.virtualized import V
 
+from inductorscope.capturing.inside.loaded import debug_folder, tracing
 from inductorscope.capturing.inside.untyped import Untyped
 
 _BUFFER = re.compile(r"buf\d+")
@@ -120,10 +119,10 @@ def _watched(graph: Untyped, module: Untyped, first: Budget, again: Budget) -> G
         node = buffer.get_origin_node()
         if node is not None:
             origins[buffer.get_name()] = node.name
-    folder = getattr(V.debug, "_path", None)
+    folder = debug_folder()
     run = GraphRun(
         module=graph.orig_gm,
-        name=Path(folder).name if folder else get_aot_graph_name(),
+        name=folder.name if folder else get_aot_graph_name(),
         backward=bool(graph.is_backward),
         code=module.__file__,
         origins=origins,
@@ -153,13 +152,13 @@ def _call_twice(
 ) -> Untyped:
     run.inputs = [copied(value) for value in arguments]
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
-    with torch.random.fork_rng(devices), tracing(run.code, steps, again) as kept:
+    with torch.random.fork_rng(devices), keeping(run.code, steps, again) as kept:
         call([copied(value) for value in arguments])
     run.again = {name: buffer.value for name, buffer in kept.items()}
     mutated = mutated_inputs(run.module)
     held = {node: arguments[place] for node, place in mutated.items()}
     refused = first.refused
-    with tracing(run.code, steps, first) as kept:
+    with keeping(run.code, steps, first) as kept:
         outputs = call(arguments)
     run.buffers = kept
     run.left_out = first.refused - refused
@@ -179,35 +178,13 @@ def mutated_inputs(module: torch.fx.GraphModule) -> dict[str, int]:
 
 
 @contextmanager
-def tracing(
+def keeping(
     code: str, steps: dict[int, list[Writing]], budget: Budget
 ) -> Iterator[dict[str, CopiedBuffer]]:
     """Collects the buffers that the lines of a file compute while they run in this thread."""
     kept: dict[str, CopiedBuffer] = {}
-
-    def of_frame(frame: FrameType, event: str, _: Untyped) -> Untyped:
-        if frame.f_code.co_filename != code or frame.f_code.co_name == "<module>":
-            return None
-        pending: list[Writing] = []
-
-        def of_line(frame: FrameType, event: str, _: Untyped) -> Untyped:
-            line = frame.f_lineno
-            if pending and (event == "return" or not pending[0].first <= line <= pending[-1].last):
-                for step in pending:
-                    _keep(step, frame, kept, budget)
-                pending.clear()
-            if event == "line" and not pending:
-                pending.extend(steps.get(line, ()))
-            return of_line
-
-        return of_line
-
-    before = sys.gettrace()
-    sys.settrace(of_frame)
-    try:
+    with tracing({code: steps}, lambda step, frame: _keep(step, frame, kept, budget)):
         yield kept
-    finally:
-        sys.settrace(before)
 
 
 def _keep(step: Writing, frame: FrameType, kept: dict[str, CopiedBuffer], budget: Budget) -> None:
