@@ -17,6 +17,8 @@ import torch._inductor.config as inductor
 from torch._functorch import config as functorch
 
 from inductorscope.capturing.inside.diagnose.components.compare import Difference, compare, flat
+from inductorscope.capturing.inside.diagnose.minify.failure import first_line
+from inductorscope.capturing.inside.errors import describe_error
 from inductorscope.capturing.inside.loading import SEED, Model, load
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.permission import Loading
@@ -188,14 +190,11 @@ def _run_trial(run: Callable[[], Verdict], verdict_file: Path, parent: int) -> N
 
 
 def _failed(error: BaseException) -> Verdict:
-    kind = type(error)
-    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    message = str(error)
-    head = next((line.strip() for line in message.split("\n") if line.strip()), "").rstrip(":")
-    short = name.rpartition(".")[2]
-    sentence = f"fails with {short}: {head[:200]}" if head else f"fails with {short}"
-    trace = "".join(traceback.format_exception(error))[-LONGEST_TRACE:]
-    return Verdict(Ended.FAILS, sentence, name, message[:LONGEST_MESSAGE], trace)
+    known = describe_error(error)
+    head = first_line(known.message).rstrip(":")
+    sentence = f"fails with {type(error).__name__}" + (f": {head[:200]}" if head else "")
+    message, trace = known.message[:LONGEST_MESSAGE], known.trace[-LONGEST_TRACE:]
+    return Verdict(Ended.FAILS, sentence, known.kind, message, trace)
 
 
 def _judged(difference: Difference, seconds: float) -> Verdict:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from inductorscope.capturing.inside.diagnose.minify.failure import first_line
 from inductorscope.capturing.inside.loading import Model
 from inductorscope.capturing.inside.untyped import Untyped
 
@@ -49,7 +50,7 @@ def catch(model: Model, after: str) -> list[Caught]:
         where = "AOTAutograd" if after == AOT else "Dynamo"
         raise NotCaught(
             f"The program fails with {type(error).__name__} before {where} passes on a graph: "
-            f"{_first_line(str(error))} Search for the failing component instead"
+            f"{_sentence(str(error))} Search for the failing component instead"
             + (", or minify after dynamo." if after == AOT else ".")
         ) from error
     return caught
@@ -126,6 +127,6 @@ def _follow(caught: list[Caught], label: str, graph: GraphModule, *, boxed: bool
     return run
 
 
-def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+def _sentence(text: str) -> str:
+    line = first_line(text) or "no message"
     return line if line.endswith((".", "!", "?")) else line + "."

@@ -1,9 +1,7 @@
 """Tests whether a graph fails, in this process or in a separate one that it may crash."""
 
 import copy
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify import parts
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, copy_of
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
-from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, Ran
+from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, run_python
 from inductorscope.capturing.inside.diagnose.minify.text import class_text
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.permission import Loading
@@ -90,28 +88,14 @@ class Tester:
             "after": self.after, "level": level, "text": class_text(graph),
         }  # fmt: skip
         (self.folder / QUERY).write_bytes(msgspec.json.encode(request))
-        ran = self._run()
+        query = "inductorscope.capturing.inside.diagnose.minify.query"
+        ran = run_python(["-m", query, str(self.folder)], QUERY_SECONDS)
         if ran.hung or ran.status < 0:
             return failures.died(ran)
         try:
-            answer = msgspec.json.decode((self.folder / ANSWER).read_bytes(), type=Failure | None)
+            return msgspec.json.decode((self.folder / ANSWER).read_bytes(), type=Failure | None)
         except (OSError, msgspec.DecodeError):
             return None  # the graph cannot be restored from its text
-        return answer
-
-    def _run(self) -> Ran:
-        command = [sys.executable, "-m", "inductorscope.capturing.inside.diagnose.minify.query"]
-        start = time.monotonic()
-        try:
-            ended = subprocess.run(
-                [*command, str(self.folder)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, timeout=QUERY_SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as slow:
-            output = (slow.output or b"").decode(errors="replace")
-            return Ran(-9, output, time.monotonic() - start, hung=True)
-        output = ended.stdout.decode(errors="replace")
-        return Ran(ended.returncode, output, time.monotonic() - start)
 
 
 def _fresh(inputs: Sequence[Any]) -> list[Any]:

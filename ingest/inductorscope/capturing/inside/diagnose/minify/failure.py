@@ -76,17 +76,20 @@ def marks_of(message: str) -> tuple[str, ...]:
 
     For a compiler, the first error; for a lowering, the operation; otherwise the first line.
     """
-    compiler = _COMPILER.search(message) if _compiling(message) else None
-    if compiler is not None:
-        return (plain(f"error: {compiler.group(1)}"),)
-    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return tuple(mark for line in _telling(message) if (mark := plain(line)))
+
+
+def _telling(message: str) -> list[str]:
+    compiling = "compile error" in message[:200].lower()
+    if compiler := compiling and _COMPILER.search(message):
+        return [f"error: {compiler.group(1)}"]
     target = _TARGET.search(message)
-    marks = [plain(first)] + ([plain(target.group(0))] if target else [])
-    return tuple(mark for mark in marks if mark)
+    return [first_line(message), *([target.group(0).strip()] if target else [])]
 
 
-def _compiling(message: str) -> bool:
-    return "compile error" in message[:200].lower()
+def first_line(text: str) -> str:
+    """Returns the first line that is not empty, or an empty string."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def plain(line: str) -> str:
@@ -99,10 +102,6 @@ def in_words(failure: Failure) -> str:
         return failure.message
     if failure.kind in {"signal", "hang"}:
         return failure.message.partition("\n")[0]
-    compiler = _COMPILER.search(failure.message) if _compiling(failure.message) else None
-    first = next((line.strip() for line in failure.message.splitlines() if line.strip()), "")
-    target = _TARGET.search(failure.message)
-    text = f"error: {compiler.group(1)}" if compiler else first
-    if target is not None:
-        text = f"{text.rstrip(':')}, {target.group(0).strip()}"
+    first, *target = _telling(failure.message)
+    text = ", ".join([first.rstrip(":"), *target]) if target else first
     return f"{failure.type}: {text}"[:500]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import torch
 from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify.catch import (
@@ -50,7 +49,7 @@ def diagnose(
     be_quiet()
     report.progress("Making the model")
     model = load(spec, loading)
-    search = Search(after, level, str(torch.__version__))
+    search = Search(after, level)
     isolated = bool(options.get("isolated"))
     tester = Tester(spec, loading, after, folder / "query", isolated)
     start = _resume(resumed, tester, search, report)
@@ -114,13 +113,7 @@ def _minify(
     graph: GraphModule, inputs: list[Any], failure: Failure, tester: Tester, search: Search,
     report: Reporter,
 ) -> tuple[GraphModule, list[Any]]:  # fmt: skip
-    try:
-        from torch._functorch.fx_minifier import minifier
-    except ImportError as error:
-        search.notes.append(
-            f"This torch ({torch.__version__}) does not provide the minifier: {error}."
-        )
-        return graph, inputs
+    from torch._functorch.fx_minifier import minifier
 
     def fails(candidate: GraphModule, values: Sequence[Any]) -> bool:
         search.steps.queries += 1

@@ -85,7 +85,7 @@ def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
     return "\n\n".join(piece.strip() + "\n" for piece in pieces)
 
 
-def run_program(text: str, folder: Path, *, seconds: float = SECONDS) -> Ran:
+def run_program(text: str, folder: Path) -> Ran:
     """Runs the program as a user would: in a separate process with empty caches and no settings."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "inductorscope-repro.py"
@@ -96,10 +96,18 @@ def run_program(text: str, folder: Path, *, seconds: float = SECONDS) -> Ran:
         if not name.startswith(_OURS) or name == _INSTRUCTIONS
     }
     outside |= {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}
+    return run_python([file.name], SECONDS, folder, outside)
+
+
+def run_python(
+    arguments: Sequence[str], seconds: float, folder: Path | None = None,
+    variables: dict[str, str] | None = None,
+) -> Ran:  # fmt: skip
+    """Runs Python in a separate process, within a time limit."""
     start = time.monotonic()
     try:
         ended = subprocess.run(
-            [sys.executable, file.name], cwd=folder, env=outside, stdin=subprocess.DEVNULL,
+            [sys.executable, *arguments], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as slow:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import torch
 from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify import failure as failures
@@ -28,10 +29,9 @@ _NOT_COMPUTED = ("placeholder", "output", "get_attr")
 class Search:
     """Collects the results of a search; `result()` is stored and shown."""
 
-    def __init__(self, after: str, level: str, version: str) -> None:
+    def __init__(self, after: str, level: str) -> None:
         self.after = after
         self.level_asked = level
-        self.version = version
         self.steps = Steps()
         self.notes: list[str] = []
         self.graphs: list[dict[str, Any]] = []
@@ -143,7 +143,7 @@ class Search:
     def result(self, *, complete: bool = False) -> dict[str, Any]:
         return {
             "summary": self._summary(complete=complete), "after": self.after,
-            "level_asked": self.level_asked, "torch": self.version, "label": self.label,
+            "level_asked": self.level_asked, "torch": str(torch.__version__), "label": self.label,
             "failure": self.failure, "graphs": self.graphs, "original": self.original,
             "current": self.current, "steps": self.steps.done, "queries": self.steps.queries,
             "seconds": self.steps.seconds, "tried": self.steps.tried, "notes": self.notes,
