@@ -90,7 +90,7 @@ class Programs:
         lines = self._keep(folder)
         if not lines:
             shutil.rmtree(folder)
-        return lines, self.recording.failure or problem
+        return lines, self.recording.recorder.failure or problem
 
     def _run(self, case: Case) -> None:
         import torch
@@ -111,7 +111,9 @@ class Programs:
 
     def _keep(self, folder: Path) -> int:
         """Write the truth; keep of the debug folder what a user would upload."""
-        record, lost = self.recording.place()
+        from inductorscope.capturing.record.placing import place_lines
+
+        record, lost = place_lines(self.recording.definitions)
         if lost:
             print(f"{folder.name}: {lost} recorded lines not found", file=sys.stderr)
         truth = {name: _truth(graph) for name, graph in record.graphs.items() if graph.lines}

@@ -12,6 +12,5 @@ is the same byte for byte as without the record.
     kernels    the lines of whole kernels, and the call each is defined for
     align      maps a kernel's text to line numbers of output_code.py (torch-free)
     placing    writes the record by line of output_code.py
-    recording  installs all hooks
-    install    does so for a capture, with the supported versions of torch
+    install    installs all hooks for a capture, with the supported versions of torch
 """

@@ -28,24 +28,15 @@ class Recording:
         follow_rewritten(self.recorder)
         follow_kernels(self.recorder, texts, self.definitions)
 
-    @property
-    def failure(self) -> str | None:
-        """Why recording has stopped, if it has."""
-        return self.recorder.failure
-
-    def place(self) -> tuple[LineRecord, int]:
-        """Returns the record so far, and the number of recorded lines not located in the code."""
-        return place_lines(self.definitions)
-
     def forget(self) -> None:
         """Discards the record and restarts with the next graph."""
         self.definitions.by_folder.clear()
 
     def write(self, out: Path) -> RecordFacts:
         """Writes the record of every compiled graph, and returns its facts."""
-        if self.failure is not None:
-            return RecordFacts(made=False, reason=self.failure)
-        record, lost = self.place()
+        if self.recorder.failure is not None:
+            return RecordFacts(made=False, reason=self.recorder.failure)
+        record, lost = place_lines(self.definitions)
         (out / LINE_RECORD).write_text(record.to_json(), encoding="utf-8")
         return RecordFacts(
             made=bool(record.graphs),

@@ -15,6 +15,7 @@ from torch._inductor.utils import DeferredLineBase, IndentedBuffer, LineContext
 
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.record.origins import Origin, Recorder, after
+from inductorscope.capturing.record.owners import all_subclasses
 
 _ATTRIBUTE = "_inductorscope_origin"
 _TEXTS_KEPT = 512
@@ -64,8 +65,9 @@ def follow_lines(recorder: Recorder, texts: Texts) -> None:
     _mark_spliced_text(recorder, texts)
     _keep_taken(recorder, texts, "getvaluewithlinemap", lambda result: result.value, raw=False)
     _keep_taken(recorder, texts, "getrawvalue", lambda result: result, raw=True)
-    for kind in _kinds_of_deferred_line():
-        after(recorder, kind, "_new_line", _mark_copied)
+    for kind in all_subclasses(DeferredLineBase)[1:]:
+        if "_new_line" in vars(kind):
+            after(recorder, kind, "_new_line", _mark_copied)
     _note_reuse(recorder)
 
 
@@ -156,17 +158,6 @@ def _mark_copied(copy: Untyped, original: Untyped, _: str) -> None:
     origin = origin_of(original)
     if origin is not None:
         setattr(copy, _ATTRIBUTE, origin)
-
-
-def _kinds_of_deferred_line() -> list[Untyped]:
-    kinds: list[Untyped] = []
-    waiting: list[Untyped] = [DeferredLineBase]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        if kind is not DeferredLineBase and "_new_line" in vars(kind):
-            kinds.append(kind)
-    return kinds
 
 
 def _note_reuse(recorder: Recorder) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TypeVar
 
-from torch._inductor.virtualized import NullHandler, V
+from torch._inductor.virtualized import V
 
 from inductorscope.capturing.inside.untyped import Untyped
 
@@ -45,10 +45,6 @@ class Recorder:
         """FX nodes whose inner functions are running, innermost last."""
         self.scheduler_nodes: list[str] = []
         self.interpreters: list[Untyped] = []
-
-    @property
-    def active(self) -> bool:
-        return self.failure is None
 
     def guarded(self, note: Callable[[], None]) -> None:
         """Runs a step of the recording; its failure must never fail the compile."""
@@ -121,7 +117,7 @@ def around(recorder: Recorder, owner: type, name: str, context: Callable[..., Un
 
     @wraps(original)
     def method(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
-        if not recorder.active:
+        if recorder.failure is not None:
             return original(self, *args, **kwargs)
         with context(self):
             return original(self, *args, **kwargs)
@@ -130,13 +126,8 @@ def around(recorder: Recorder, owner: type, name: str, context: Callable[..., Un
 
 
 def _running_node() -> Untyped:
-    interpreter = V.interpreter
-    if isinstance(interpreter, NullHandler):
-        return None
-    node = getattr(interpreter, "current_node", None)
-    if node is None or node.op not in ("call_method", "call_module"):
-        return None
-    return node
+    node = getattr(V.interpreter, "current_node", None)
+    return node if node is not None and node.op in ("call_method", "call_module") else None
 
 
 def _buffer_of(node: Untyped) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from torch._inductor import ir
 from torch._inductor.loop_body import InterpreterShim, LightTracer
 from torch._inductor.scheduler import SchedulerNode
-from torch._inductor.virtualized import NullHandler, V
+from torch._inductor.virtualized import V
 
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.record.origins import OWNER, Recorder, after, around, pushed
@@ -22,7 +22,7 @@ _STORES = ("store_output", "store_reduction")
 def follow_owners(recorder: Recorder) -> None:
     """Installs the hooks."""
     after(recorder, ir.Loops, "__post_init__", lambda _, loops: _own(recorder, loops))
-    for kind in _all_subclasses(ir.Loops):
+    for kind in all_subclasses(ir.Loops):
         for name in _STORES:
             if name in vars(kind):
                 around(
@@ -58,10 +58,7 @@ def _owned(recorder: Recorder, function: Callable[..., Untyped], fx: str) -> Cal
 
 
 def _being_lowered() -> str | None:
-    graph = V.graph
-    if isinstance(graph, NullHandler):
-        return None
-    node = getattr(graph, "current_node", None)
+    node = getattr(V.graph, "current_node", None)
     return None if node is None else str(node.name)
 
 
@@ -74,8 +71,9 @@ def _mark_traced_nodes(recorder: Recorder) -> None:
     after(recorder, LightTracer, "create_node", mark)
 
 
-def _all_subclasses(kind: Untyped) -> list[Untyped]:
+def all_subclasses(kind: Untyped) -> list[Untyped]:
+    """Returns the class and all that inherit from it."""
     classes = [kind]
     for subclass in kind.__subclasses__():
-        classes += _all_subclasses(subclass)
+        classes += all_subclasses(subclass)
     return classes
