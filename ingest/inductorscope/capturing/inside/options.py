@@ -42,8 +42,6 @@ _WORDS = {
     "max_autotune_gemm_backends": {"ATEN", "CPP", "TRITON"},
     "max_autotune_gemm_search_space": {"DEFAULT", "EXHAUSTIVE"},
 }
-_NUMBER_OR_NONE = ("cpp.simdlen", "realize_acc_reads_threshold", "realize_opcount_threshold")
-"""Keys that default to None and take a number, for a torch that does not declare types."""
 _PLAIN = (bool, int, float, type(None))
 _WRITES_ELSEWHERE = ("save_args",)
 
@@ -95,18 +93,12 @@ def _check_key(config: Untyped, key: str, now: Untyped) -> None:
         raise _refusal(key, "it lets torch write outside the capture's folder")
     if key in _WORDS:
         return
-    plain = _takes_number(config, key) if now is None else isinstance(now, _PLAIN)
-    if not plain:
+    # What a key takes that is None now, is declared.
+    kinds = typing.get_args(config.get_type(key)) if now is None else (type(now),)
+    if not kinds or not all(kind in _PLAIN for kind in kinds):
         raise _refusal(
             key, "torch may put its text into a command line, a path or code, and run that"
         )
-
-
-def _takes_number(config: Untyped, key: str) -> bool:
-    """Whether a key that is None is declared to take only a number or a switch."""
-    declared = config.get_type(key) if hasattr(config, "get_type") else None
-    kinds = typing.get_args(declared)
-    return key in _NUMBER_OR_NONE or (bool(kinds) and all(kind in _PLAIN for kind in kinds))
 
 
 def _check_value(key: str, value: Untyped) -> None:

@@ -76,16 +76,14 @@ def _python_folders() -> list[Path]:
 
 
 def _named(out: Path) -> Iterator[str]:
-    for file in (out / DEBUG_FOLDER).glob("**/fx_graph_*.py"):
-        for line in _lines(file):
-            if frame := _FRAME.search(line):
-                yield frame["path"]
-    for file in (out / TRACE_FOLDER).glob("*.log"):
-        for line in _lines(file):
-            if not line.startswith("\t") and (interned := _INTERNED.search(line)):
-                yield from _interned_path(interned["record"])
-            elif frame := _FRAME.search(line):
-                yield frame["path"]
+    graphs, logs = (out / DEBUG_FOLDER).glob("**/fx_graph_*.py"), (out / TRACE_FOLDER).glob("*.log")
+    for file in (*graphs, *logs):
+        with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            for line in lines:
+                if not line.startswith("\t") and (interned := _INTERNED.search(line)):
+                    yield from _interned_path(interned["record"])
+                elif frame := _FRAME.search(line):
+                    yield frame["path"]
 
 
 def _interned_path(record: str) -> Iterator[str]:
@@ -95,8 +93,3 @@ def _interned_path(record: str) -> Iterator[str]:
         return
     if isinstance(path, str):
         yield path
-
-
-def _lines(file: Path) -> Iterator[str]:
-    with file.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        yield from stream

@@ -382,9 +382,7 @@ class Observer:
     def _exit(self) -> None:
         self._note_waste()
         if self.pid == os.getpid() and (self._status.doing or self.steps_facts.uncalled):
-            self.profiles.stop(keep=True)
-            self._write()
-            self.report("ending", ended=True)
+            self.finish(None)
 
     def _write(self) -> None:
         """Writes the records so far."""
@@ -478,6 +476,7 @@ def start(order: Order) -> Observer:
 
 
 def stop() -> None:
+    """Stops observing; also in a forked process, such as a data loader's, which runs no steps."""
     global _observer
     _observer = None
 
@@ -518,7 +517,7 @@ def _age_s(then: float) -> float:
 
 def _follow_torch() -> None:
     register_optimizer_step_post_hook(_optimizer_stepped)
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=stop)
 
 
 def _follow_dynamo(dynamo: Untyped) -> None:
@@ -568,12 +567,6 @@ def _tell(method: Callable[[Observer, Untyped], None], of: Untyped) -> None:
             method(observer, of)
         except Exception as error:  # noqa: BLE001  # see give_up
             observer.give_up(error)
-
-
-def _forget() -> None:
-    """Stops observing in a forked process, such as a data loader's, which runs no steps."""
-    global _observer
-    _observer = None
 
 
 def _wrapper_around(frame: FrameType | None) -> FrameType | None:
