@@ -1,9 +1,10 @@
 // The picture on a canvas: draws the visible part, and finds what is under the pointer.
-import { CATEGORIES } from "../../shared/vocabulary";
+import { colourOf } from "../../shared/theme";
 import { stepOf } from "../code/heat";
 import { Camera, type Size } from "./camera";
-import type { Graph } from "./graph";
-import { type Box, boundsOf, type GroupBox, holds, type NodeBox, type Scene } from "./scene";
+import { complete, type Graph } from "./graph";
+import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
+import { boundsOf, grown, holds } from "./scene";
 
 export interface Lights {
   selected: ReadonlySet<number>;
@@ -28,7 +29,6 @@ export interface Spot {
   line: { from: number; to: number; far: number } | null;
 }
 
-const HUES = new Set(CATEGORIES.map(({ hue }) => hue));
 /** Width in pixels from which names are drawn: of a group, of a node. */
 const TITLE_FROM = 36;
 /** Fewest letters of a cut title: a shorter one would look like others. */
@@ -52,20 +52,19 @@ function isNear(points: readonly number[], x: number, y: number, reach: number):
   return false;
 }
 
-type Inks = Record<string, string>;
-
 export class Canvas {
   readonly element = document.createElement("canvas");
   readonly camera = new Camera();
   private readonly observer: ResizeObserver;
+  private readonly pen = this.element.getContext("2d") as CanvasRenderingContext2D;
   private scene: Scene | null = null;
-  private graph: Graph | null = null;
+  private graph: Graph = complete("", "", [], []);
   private lights: Lights = NO_LIGHTS;
   private byTime = false;
   private mostTime = 0;
-  private inks: Inks | null = null;
+  private readonly inks = new Map<string, string>();
   private frame = 0;
-  private mono = "monospace";
+  private readonly mono = getComputedStyle(document.documentElement).getPropertyValue("--mono");
   size: Size = { width: 0, height: 0 };
 
   constructor(resized: () => void) {
@@ -80,7 +79,7 @@ export class Canvas {
     this.observer.observe(this.element);
   }
 
-  show(scene: Scene | null, graph: Graph): void {
+  show(scene: Scene, graph: Graph): void {
     this.scene = scene;
     this.graph = graph;
     this.mostTime = Math.max(0, ...graph.groups.map((group) => group.time_us ?? 0));
@@ -99,7 +98,7 @@ export class Canvas {
 
   /** Redraw in the current colours. */
   redraw(): void {
-    this.inks = null;
+    this.inks.clear();
     this.later();
   }
 
@@ -117,14 +116,7 @@ export class Canvas {
   at(x: number, y: number): Spot {
     const [sceneX, sceneY] = this.camera.toScene(x, y);
     const near = Math.min(2, 1.5 / this.camera.zoom); // cells are small, so include their gaps
-    const under = this.scene?.nodes.find((box) => {
-      const wide = { ...box, x: box.x - near, y: box.y - near };
-      return holds(
-        { ...wide, width: box.width + 2 * near, height: box.height + 2 * near },
-        sceneX,
-        sceneY,
-      );
-    });
+    const under = this.scene?.nodes.find((box) => holds(grown(box, near), sceneX, sceneY));
     if (under) return { node: under.node, group: under.group, line: null };
     const group = this.scene?.groups.find((box) => holds(box, sceneX, sceneY));
     if (group) return { node: null, group: group.group, line: null };
@@ -151,21 +143,9 @@ export class Canvas {
   }
 
   private ink(name: string): string {
-    if (!this.inks) {
-      const style = getComputedStyle(this.element);
-      this.mono = style.getPropertyValue("--mono") || "monospace";
-      const names = [...HUES, "accent", "edge", "faint", "heat", "ink", "line", "panel", "soft"];
-      names.push("sunk", "warn", "pin", "hover");
-      // The tokens are `light-dark(…)`, which only a colour property resolves.
-      this.inks = Object.fromEntries(
-        names.map((each) => {
-          this.element.style.color = `var(--${each})`;
-          return [each, getComputedStyle(this.element).color];
-        }),
-      );
-      this.element.style.color = "";
-    }
-    return this.inks[name] ?? this.inks.other ?? "gray";
+    const ink = this.inks.get(name) ?? colourOf(name);
+    this.inks.set(name, ink);
+    return ink;
   }
 
   private inSight(box: Box): boolean {
@@ -178,17 +158,15 @@ export class Canvas {
   }
 
   private draw(): void {
-    const { element, scene, graph, camera } = this;
+    const { element, pen, scene, camera } = this;
     const scale = window.devicePixelRatio || 1;
     const [width, height] = [this.size.width * scale, this.size.height * scale].map(Math.round);
     if (!width || !height) return;
     if (element.width !== width) element.width = width;
     if (element.height !== height) element.height = height;
-    const pen = element.getContext("2d");
-    if (!pen) return;
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, width, height);
-    if (!scene || !graph) return;
+    if (!scene) return;
     const zoom = camera.zoom * scale;
     pen.setTransform(zoom, 0, 0, zoom, camera.x * scale, camera.y * scale);
     const groups = scene.groups.filter((box) => this.inSight(box));
@@ -200,18 +178,21 @@ export class Canvas {
     const covered = new Set(whole ? lit.map((box) => box.group) : []); // no title fits beside nodes
     const alone = scene.joins === "nodes" ? nodes.filter(({ group }) => group === null) : [];
     const behind = scene.joins === "groups" || whole;
-    if (behind) this.drawLines(pen, scene);
-    this.drawGroups(pen, groups, graph, whole);
-    if (!behind) this.drawLines(pen, scene);
+    if (behind) this.drawLines(scene);
+    this.drawGroups(groups, whole);
+    if (!behind) this.drawLines(scene);
     const drawn = whole ? [...new Set([...alone, ...lit])] : nodes;
-    this.drawNodes(pen, drawn, graph);
+    this.drawNodes(drawn);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    const titled = groups.filter((box) => !covered.has(box.group));
-    this.drawWords(pen, titled, drawn, graph, whole);
+    this.drawTitles(
+      groups.filter((box) => !covered.has(box.group)),
+      whole,
+    );
+    this.drawNames(drawn);
   }
 
   private colourOf(group: number | null): string {
-    const found = group === null ? null : this.graph?.groups[group];
+    const found = this.graph.groups[group ?? -1];
     if (!found) return this.ink("other");
     if (!this.byTime) return this.ink(found.hue);
     return found.time_us ? this.ink("heat") : this.ink("edge");
@@ -220,26 +201,21 @@ export class Canvas {
   /** How strongly a group shows its time; equal for all if colours show kinds. */
   private strengthOf(group: number | null): number {
     if (!this.byTime) return 0.85;
-    const time = group === null ? 0 : (this.graph?.groups[group]?.time_us ?? 0);
+    const time = this.graph.groups[group ?? -1]?.time_us ?? 0;
     return [0.12, 0.3, 0.45, 0.6, 0.78, 1][stepOf(time / Math.max(1e-9, this.mostTime))] ?? 0.12;
   }
 
   /** `solid`: groups are drawn in place of their nodes. */
-  private drawGroups(
-    pen: CanvasRenderingContext2D,
-    boxes: readonly GroupBox[],
-    graph: Graph,
-    solid: boolean,
-  ): void {
+  private drawGroups(boxes: readonly GroupBox[], solid: boolean): void {
+    const { pen } = this;
     pen.lineWidth = Math.max(0.6, 0.8 / this.camera.zoom);
     for (const box of boxes) {
-      if (box.group === null || !graph.groups[box.group]?.kernel) {
+      pen.globalAlpha = 1;
+      if (!this.graph.groups[box.group ?? -1]?.kernel) {
         pen.fillStyle = this.ink("sunk");
         pen.strokeStyle = this.ink("line");
-        pen.globalAlpha = 1;
         pen.fillRect(box.x, box.y, box.width, box.height);
       } else {
-        pen.globalAlpha = 1;
         pen.fillStyle = this.ink("panel");
         if (solid || this.scene?.joins === "groups")
           pen.fillRect(box.x, box.y, box.width, box.height);
@@ -254,42 +230,32 @@ export class Canvas {
   }
 
   /** Lines at the selection stand out; all others are faint. */
-  private drawLines(pen: CanvasRenderingContext2D, scene: Scene): void {
+  private drawLines({ joins, lines }: Scene): void {
+    const { pen } = this;
     const { selected, hovered } = this.lights;
-    const { joins, lines } = scene;
+    const headed = joins === "nodes";
     const ends = new Set<number>();
     for (const at of [...selected, ...hovered]) {
-      if (joins === "nodes") ends.add(at);
-      else for (const group of this.graph?.nodes[at]?.groups ?? []) ends.add(group);
+      for (const end of headed ? [at] : (this.graph.nodes[at]?.groups ?? [])) ends.add(end);
     }
     const near =
       ends.size <= 60 ? lines.filter((line) => ends.has(line.from) || ends.has(line.to)) : [];
     pen.lineWidth = Math.max(0.5, 0.9 / this.camera.zoom);
     pen.strokeStyle = this.ink("faint");
-    pen.globalAlpha = joins === "nodes" ? 0.75 : 0.3;
-    this.stroke(
-      pen,
-      lines.filter((line) => !line.far),
-      joins === "nodes",
-    );
+    const [far, close] = [lines.filter((line) => line.far), lines.filter((line) => !line.far)];
+    pen.globalAlpha = headed ? 0.75 : 0.3;
+    this.stroke(close, headed);
     pen.globalAlpha = 0.1;
-    this.stroke(
-      pen,
-      lines.filter((line) => line.far),
-      false,
-    );
+    this.stroke(far, false);
     pen.strokeStyle = this.ink("accent");
     pen.lineWidth *= 1.8;
     pen.globalAlpha = 0.9;
-    this.stroke(pen, near, true);
+    this.stroke(near, true);
     pen.globalAlpha = 1;
   }
 
-  private stroke(
-    pen: CanvasRenderingContext2D,
-    lines: readonly { points: readonly number[] }[],
-    headed: boolean,
-  ): void {
+  private stroke(lines: readonly Line[], headed: boolean): void {
+    const { pen } = this;
     pen.beginPath();
     for (const { points } of lines) {
       const [x = 0, y = 0] = points;
@@ -309,13 +275,14 @@ export class Canvas {
     pen.stroke();
   }
 
-  private drawNodes(pen: CanvasRenderingContext2D, boxes: readonly NodeBox[], graph: Graph): void {
+  private drawNodes(boxes: readonly NodeBox[]): void {
+    const { pen } = this;
     const { selected, hovered, found, current } = this.lights;
     const large = (boxes[0]?.height ?? 0) > 20; // boxes with text, not cells
     const dimmed = selected.size > 0 && !large;
     for (const box of boxes) {
       const lit = selected.has(box.node);
-      const { given } = graph.nodes[box.node] ?? { given: false };
+      const given = this.graph.nodes[box.node]?.given;
       pen.globalAlpha = dimmed && !lit ? 0.38 : 1;
       if (large) {
         pen.fillStyle = this.ink(lit ? "pin" : "panel");
@@ -334,8 +301,7 @@ export class Canvas {
       } else {
         pen.strokeStyle = this.ink("edge");
         pen.lineWidth = 1;
-        const inset = given ? 3 : 1.5;
-        pen.strokeRect(box.x + inset, box.y + inset, box.width - 2 * inset, box.height - 2 * inset);
+        this.outline(box, given ? -3 : -1.5);
       }
     }
     pen.globalAlpha = 1;
@@ -347,65 +313,63 @@ export class Canvas {
       pen.strokeStyle = this.ink(marked && !lit ? "warn" : "accent");
       pen.lineWidth = lit || marked ? thin : thin * 0.7;
       const out = lit ? thin / 2 + 0.6 : 0;
-      pen.strokeRect(box.x - out, box.y - out, box.width + 2 * out, box.height + 2 * out);
+      this.outline(box, out);
       if (box.node !== current) continue;
       pen.setLineDash([2 * thin, thin]);
       pen.strokeStyle = this.ink("ink");
-      const far = out + 1.6 * thin;
-      pen.strokeRect(box.x - far, box.y - far, box.width + 2 * far, box.height + 2 * far);
+      this.outline(box, out + 1.6 * thin);
       pen.setLineDash([]);
     }
   }
 
-  private drawWords(
-    pen: CanvasRenderingContext2D,
-    groups: readonly GroupBox[],
-    nodes: readonly NodeBox[],
-    graph: Graph,
-    solid: boolean,
-  ): void {
+  /** `by`: how far outside the box. */
+  private outline(box: Box, by: number): void {
+    const { x, y, width, height } = grown(box, by);
+    this.pen.strokeRect(x, y, width, height);
+  }
+
+  private drawTitles(boxes: readonly GroupBox[], solid: boolean): void {
+    const { pen } = this;
     const { zoom } = this.camera;
     const above = this.scene?.joins === "nodes" ? 10 : 7.5;
     pen.textBaseline = "middle";
     pen.font = `10.5px ${this.mono}`;
     pen.fillStyle = this.ink("soft");
-    for (const box of groups) {
-      const [width, title] = [
-        box.width * zoom,
-        box.group === null ? null : graph.groups[box.group],
-      ];
+    for (const box of boxes) {
+      const width = box.width * zoom;
+      const title = this.graph.groups[box.group ?? -1]?.title;
       if (!title || width < TITLE_FROM) continue;
-      if ((width - 8) / 6.4 < Math.min(FEWEST_LETTERS, title.title.length)) continue;
+      if ((width - 8) / 6.4 < Math.min(FEWEST_LETTERS, title.length)) continue;
       const [x, y] = this.camera.toScreen(box.x, box.y);
-      this.write(
-        pen,
-        title.title,
-        x + 5,
-        y + Math.min(11, solid ? (box.height * zoom) / 2 : above * zoom),
-        width - 8,
-      );
+      const down = Math.min(11, solid ? (box.height * zoom) / 2 : above * zoom);
+      this.write(title, x + 5, y + down, width - 8);
     }
-    for (const box of nodes) {
+  }
+
+  private drawNames(boxes: readonly NodeBox[]): void {
+    const { pen } = this;
+    const { zoom } = this.camera;
+    for (const box of boxes) {
       const [width, height] = [box.width * zoom, box.height * zoom];
       if (width < NAME_FROM || height < 12) continue;
-      const node = graph.nodes[box.node];
+      const node = this.graph.nodes[box.node];
       if (!node) continue;
       const [x, y] = this.camera.toScreen(box.x, box.y);
       const solid = box.computed && box.height < 20;
       pen.fillStyle = solid ? this.ink("panel") : this.ink("ink");
       const two = height >= 28;
       pen.font = `${box.height > 20 ? "600 " : ""}11px ${this.mono}`;
-      this.write(pen, node.name, x + 6, y + height * (two ? 0.32 : 0.5), width - 8);
+      this.write(node.name, x + 6, y + height * (two ? 0.32 : 0.5), width - 8);
       if (!two) continue;
       if (!solid) pen.fillStyle = this.ink("soft");
       pen.font = `10.5px ${this.mono}`;
       const about = node.type ? `${node.op} ${node.type}` : node.op;
-      this.write(pen, about, x + 6, y + height * 0.7, width - 8);
+      this.write(about, x + 6, y + height * 0.7, width - 8);
     }
   }
 
   /** A text, cut in the middle to a width; the font is monospaced. */
-  private write(pen: CanvasRenderingContext2D, text: string, x: number, y: number, room: number) {
+  private write(text: string, x: number, y: number, room: number) {
     const letters = Math.floor(room / 6.4);
     if (letters < 3) return;
     const tail = Math.min(6, Math.floor(letters / 3));
@@ -413,6 +377,6 @@ export class Canvas {
       text.length <= letters
         ? text
         : `${text.slice(0, letters - tail - 1)}…${tail ? text.slice(-tail) : ""}`;
-    pen.fillText(cut, x, y);
+    this.pen.fillText(cut, x, y);
   }
 }

@@ -1,4 +1,5 @@
 // A graph to draw: nodes, their inputs, and the groups that they were fused into. Pure.
+import type { Kernel } from "../shapes";
 
 export interface Node {
   name: string;
@@ -42,6 +43,11 @@ export interface Graph {
 
 export function newNode(name: string, op: string, type: string, first: number, last = first): Node {
   return { name, op, type, first, last, inputs: [], users: [], groups: [], given: false };
+}
+
+/** Mean time of a call, if it is known. */
+export function timeOfCall({ time_us, calls }: Kernel): number | null {
+  return time_us === null ? null : time_us / Math.max(1, calls.length);
 }
 
 /** Fill in what follows from inputs and groups. */

@@ -5,7 +5,7 @@ import { kernelTitle } from "../kernel-names";
 import type { Kernel } from "../shapes";
 import { kernelAt } from "../state/follow";
 import type { LinkIndex } from "../state/links";
-import { complete, type Graph, type Group, type Node, newNode } from "./graph";
+import { complete, type Graph, type Group, type Node, newNode, timeOfCall } from "./graph";
 
 /** Sample: `op0: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
 const HEAD = /^(\w+): (\w*)SchedulerNode\((.*)\)/;
@@ -102,14 +102,13 @@ export function irGraph(
     let group = groups.get(name);
     if (!group) {
       const kernel = kernelOf(index, kernels, stage, node);
-      const hue = kernel ? hueOf(kernel.category) : "gemm";
-      const title = kernel ? kernelTitle(kernel) : name === node.name ? node.op : "fused";
+      const alone = name === node.name ? node.op : "fused";
       group = {
-        title,
+        title: kernel ? kernelTitle(kernel) : alone,
         kernel: kernel?.name ?? null,
         handle: null,
-        hue,
-        time_us: kernel?.time_us == null ? null : kernel.time_us / Math.max(1, kernel.calls.length),
+        hue: kernel ? hueOf(kernel.category) : "gemm",
+        time_us: kernel && timeOfCall(kernel),
         nodes: [],
       };
       groups.set(name, group);

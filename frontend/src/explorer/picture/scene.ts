@@ -36,6 +36,11 @@ export interface Scene extends Box {
   joins: "groups" | "nodes";
 }
 
+/** A box with space around it. */
+export function grown({ x, y, width, height }: Box, by: number): Box {
+  return { x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by };
+}
+
 export function holds(box: Box, x: number, y: number): boolean {
   return x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height;
 }
