@@ -15,8 +15,10 @@ function quoted(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-export function csv(rows: readonly (readonly (string | number)[])[]): Blob {
-  const text = rows.map((row) => row.map((cell) => quoted(String(cell))).join(",")).join("\n");
+export type Rows = readonly (readonly (string | number | boolean | null)[])[];
+
+export function csv(rows: Rows): Blob {
+  const text = rows.map((row) => row.map((cell) => quoted(`${cell ?? ""}`)).join(",")).join("\n");
   return new Blob([`${text}\n`], { type: "text/csv" });
 }
 

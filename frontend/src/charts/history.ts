@@ -3,7 +3,7 @@ import type { HistoryRun } from "../shared/api";
 import { count, microseconds, unitOfTime } from "../shared/figures";
 import { plain } from "./bars";
 import { offer } from "./offer";
-import { type Chart, type Colours, onClick, plot } from "./plot";
+import { type Chart, type Colours, listen, plot, startChart } from "./plot";
 
 interface History {
   runs: HistoryRun[];
@@ -94,7 +94,6 @@ function chart(data: History) {
         ...band,
       })),
       showlegend: devices.length > 1,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       margin: { l: 8, r: 16, t: 8, b: 40 },
       xaxis: {
         title: { text: "run, the newest last", font: { size: 12 } },
@@ -111,24 +110,21 @@ function chart(data: History) {
   });
 }
 
-function start(): void {
-  const carried = document.querySelector("#history-data")?.textContent;
-  const place = document.querySelector<HTMLElement>("[data-history-chart]");
-  if (!carried || !place) return;
-  const data = JSON.parse(carried) as History;
+startChart("history", (data: History, place) => {
   plot(place, chart(data));
-  onClick(place, ({ customdata }) => {
+  listen(place, "click", ({ customdata }) => {
     const run = customdata?.[4];
     if (run) location.assign(data.run_url.replace("RUN", run));
   });
   offer("history", place, () => [
     ["run", "name", "when", "torch", "device", `value_${data.unit}`],
-    ...data.runs.map((run) =>
-      [run.id, run.name, run.created_at, run.torch_version, run.device, run.value].map(
-        (cell) => cell ?? "",
-      ),
-    ),
+    ...data.runs.map((run) => [
+      run.id,
+      run.name,
+      run.created_at,
+      run.torch_version,
+      run.device,
+      run.value,
+    ]),
   ]);
-}
-
-if (typeof document !== "undefined") start();
+});

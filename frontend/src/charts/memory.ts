@@ -4,9 +4,9 @@ import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, named, onClick, plot } from "./plot";
+import { type Chart, type Colours, listen, named, plot } from "./plot";
 
-export interface Memory {
+interface Memory {
   points: Point[];
   lives: Life[];
   peak: number;
@@ -139,7 +139,7 @@ function start(): void {
           life.nbytes,
           life.born,
           life.freed,
-          String(life.at_peak),
+          life.at_peak,
         ]),
       ],
     },
@@ -148,7 +148,7 @@ function start(): void {
     const place = document.querySelector<HTMLElement>(`[data-memory-chart="${name}"]`);
     if (!place) continue;
     plot(place, chart.make);
-    onClick(place, ({ base, x }) => {
+    listen(place, "click", ({ base, x }) => {
       const line = Math.round(base ?? x ?? 1);
       location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(line)));
     });
@@ -156,4 +156,4 @@ function start(): void {
   }
 }
 
-if (typeof document !== "undefined") start();
+start();

@@ -1,9 +1,8 @@
 // Entry of the page of wrong numbers: the error of each node along the graph.
 import type { NumbersPoint as Point } from "../shared/api";
 import { plain } from "./bars";
-import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, onClick, plot } from "./plot";
+import { type Chart, type Colours, listen, plot, startChart } from "./plot";
 
 interface Numbers {
   points: Point[];
@@ -18,7 +17,7 @@ const MOST = 1e9;
 const TALL = 10;
 
 /** The position of a point: its error in multiples of the allowed error. */
-export function height(point: { excess: number | null }): number {
+function height(point: { excess: number | null }): number {
   return point.excess === null ? MOST : Math.min(MOST, Math.max(LEAST, point.excess));
 }
 
@@ -92,14 +91,9 @@ function chart(points: Point[]) {
   };
 }
 
-function start(): void {
-  startTableDownloads();
-  const carried = document.querySelector("#numbers-data")?.textContent;
-  const place = document.querySelector<HTMLElement>("[data-numbers-chart]");
-  if (!carried || !place) return;
-  const { points, node_url } = JSON.parse(carried) as Numbers;
+startChart("numbers", ({ points, node_url }: Numbers, place) => {
   plot(place, chart(points));
-  onClick(place, ({ data, pointNumber }) => {
+  listen(place, "click", ({ data, pointNumber }) => {
     const name = data?.name;
     const among = points.filter((point) => (point.status === "differs") === (name === "differs"));
     const point = among[pointNumber ?? -1];
@@ -113,12 +107,10 @@ function start(): void {
       point.node,
       point.kernel,
       point.status,
-      point.excess ?? "",
-      point.max_abs ?? "",
-      point.allowed ?? "",
-      point.accumulated ?? "",
+      point.excess,
+      point.max_abs,
+      point.allowed,
+      point.accumulated,
     ]),
   ]);
-}
-
-if (typeof document !== "undefined") start();
+});

@@ -1,12 +1,10 @@
 // The buttons next to a chart that save it as SVG, PNG or CSV.
 import Plotly from "plotly.js/lib/core";
 import { button } from "../shared/elements";
-import { csv, save } from "./download";
-
-type Rows = () => readonly (readonly (string | number)[])[];
+import { csv, type Rows, save } from "./download";
 
 /** `<span data-downloads="name">` gets the buttons of the chart with that name. */
-export function offer(name: string, plot: HTMLElement, rows: Rows): void {
+export function offer(name: string, plot: HTMLElement, rows: () => Rows): void {
   const place = document.querySelector<HTMLElement>(`[data-downloads="${name}"]`);
   if (!place) return;
   const picture = (format: "svg" | "png") => async () => {

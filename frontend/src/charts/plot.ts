@@ -5,6 +5,7 @@ import Plotly from "plotly.js/lib/core";
 import treemap from "plotly.js/lib/treemap";
 import { colourOf } from "../shared/theme";
 import { CONFIG } from "./config";
+import { startTableDownloads } from "./download";
 
 Plotly.register([bar, treemap]);
 
@@ -21,17 +22,33 @@ export type Colours = (token: string) => string;
 
 /** A clicked point, as Plotly tells it. */
 interface Picked {
+  id?: string;
   x?: number;
   base?: number;
   customdata?: string[];
   pointNumber?: number;
   data?: { name?: string; mode?: string };
 }
-type Listens = (event: string, then: (what: { points?: Picked[] }) => void) => void;
+type Listens = (event: string, then: (what?: { points?: Picked[] }) => unknown) => void;
 
-export function onClick(place: HTMLElement, then: (point: Picked) => void): void {
+export function listen(
+  place: HTMLElement,
+  event: "click" | "treemapclick" | "afterplot",
+  then: (point: Picked) => unknown,
+): void {
   const { on } = place as HTMLElement & { on?: Listens };
-  on?.call(place, "plotly_click", ({ points }) => points?.[0] && then(points[0]));
+  on?.call(place, `plotly_${event}`, (what) => then(what?.points?.[0] ?? {}));
+}
+
+/** The page's chart with its data, from `<script id="name-data">`; `start` draws it. */
+export function startChart<Data>(
+  name: string,
+  start: (data: Data, place: HTMLElement) => void,
+): void {
+  startTableDownloads();
+  const carried = document.querySelector(`#${name}-data`)?.textContent;
+  const place = document.querySelector<HTMLElement>(`[data-${name}-chart]`);
+  if (carried && place) start(JSON.parse(carried) as Data, place);
 }
 
 /** The ticks of an axis with a name for each row. */
@@ -61,6 +78,7 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
     font: { family: "system-ui, sans-serif", size: 12, color: colourOf("ink") },
     hoverlabel: { bgcolor: colourOf("panel"), font: { color: colourOf("ink") } },
     showlegend: false,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
     bargap: 0.35,
     ...layout,
     xaxis: {

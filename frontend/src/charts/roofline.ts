@@ -4,11 +4,10 @@ import type { Dot as Kernel, Peaks } from "../shared/api";
 import { microseconds, perSecond, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { plain, short } from "./bars";
-import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, onClick, plot } from "./plot";
+import { type Chart, type Colours, listen, plot, startChart } from "./plot";
 
-export interface Roofline {
+interface Roofline {
   peaks: Peaks;
   kernels: Kernel[];
   /** Whether they come from a trace alone. */
@@ -21,7 +20,7 @@ const TALL = 15;
 /** Most characters of shapes in a tooltip. */
 const LONGEST = 70;
 
-export interface Dot {
+interface Dot {
   kernel: Kernel;
   intensity: number;
   rate: number;
@@ -29,7 +28,7 @@ export interface Dot {
 
 /** Positions of kernels: operations per byte, and operations per second. Copies count as almost
  * none. */
-export function dots(kernels: readonly Kernel[]): Dot[] {
+function dots(kernels: readonly Kernel[]): Dot[] {
   return kernels.flatMap((kernel) => {
     const seconds = kernel.time_us / 1e6;
     if (!kernel.bytes || !seconds) return [];
@@ -135,15 +134,10 @@ function chart(data: Roofline, placed: Dot[]) {
   });
 }
 
-function start(): void {
-  startTableDownloads();
-  const carried = document.querySelector("#roofline-data")?.textContent;
-  const place = document.querySelector<HTMLElement>("[data-roofline]");
-  if (!carried || !place) return;
-  const data = JSON.parse(carried) as Roofline;
+startChart("roofline", (data: Roofline, place) => {
   const placed = dots(data.kernels);
   plot(place, chart(data, placed));
-  onClick(place, ({ data, pointNumber }) => {
+  listen(place, "click", ({ data, pointNumber }) => {
     const href = data?.mode === "markers" ? placed[pointNumber ?? -1]?.kernel.href : null;
     if (href) location.assign(href);
   });
@@ -154,11 +148,9 @@ function start(): void {
       kernel.graph,
       kernel.time_us,
       kernel.bytes,
-      kernel.operations ?? "",
-      kernel.share ?? "",
-      kernel.saves ?? "",
+      kernel.operations,
+      kernel.share,
+      kernel.saves,
     ]),
   ]);
-}
-
-if (typeof document !== "undefined") start();
+});

@@ -1,6 +1,6 @@
 // Entry of the SQL page: the query's editor; lines over numbers and times, or bars by name.
 import { offer } from "./offer";
-import { type Chart, type Colours, named, plot } from "./plot";
+import { type Chart, type Colours, named, plot, startChart } from "./plot";
 import { startQuery } from "./query";
 import { type Result, rowNames } from "./row-names";
 
@@ -23,7 +23,6 @@ function lines({ columns, rows }: Result, shown: number[]) {
     })),
     layout: {
       showlegend: shown.length > 1,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       margin: { l: 8, r: 16, t: 8, b: 40 },
       xaxis: { title: { text: columns[0], font: TEXT } },
       yaxis: {
@@ -61,28 +60,15 @@ function bars(result: Result, shown: number) {
   });
 }
 
-function start(): void {
-  const carried = document.querySelector("#sql-data")?.textContent;
-  const section = document.querySelector<HTMLElement>("[data-sql]");
-  const place = document.querySelector<HTMLElement>("[data-sql-chart]");
-  if (!carried || !section || !place) return;
-  const data = JSON.parse(carried) as Result;
+startQuery();
+startChart("sql", (data: Result, place) => {
+  const section = place.closest<HTMLElement>("[data-sql]");
   const shown = data.numeric.filter((at) => at > 0);
-  if (shown[0] === undefined || data.rows.length < 2) return;
+  if (!section || shown[0] === undefined || data.rows.length < 2) return;
   section.hidden = false;
   const ordered = data.rows.every(
     ([first]) => typeof first === "number" || /^\d{4}-\d\d/.test(String(first)),
   );
   plot(place, ordered ? lines(data, shown.slice(0, MOST_LINES)) : bars(data, shown[0]));
-  offer("sql", place, () => [
-    data.columns,
-    ...data.rows.map((row) =>
-      row.map((cell) => (typeof cell === "number" ? cell : String(cell ?? ""))),
-    ),
-  ]);
-}
-
-if (typeof document !== "undefined") {
-  startQuery();
-  start();
-}
+  offer("sql", place, () => [data.columns, ...data.rows]);
+});

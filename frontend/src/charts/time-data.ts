@@ -23,5 +23,3 @@ export interface TimeData {
   groups: Pick<GroupChange, "group" | "eager_us" | "compiled_us">[];
   map: Tile[];
 }
-
-export type Rows = (string | number)[][];

@@ -2,11 +2,11 @@
 import { pause } from "../shared/frames";
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
-import { startTableDownloads } from "./download";
+import { type Rows, startTableDownloads } from "./download";
 import { cutLabels, timeMap } from "./map";
 import { offer } from "./offer";
-import { plot } from "./plot";
-import type { Rows, TimeData } from "./time-data";
+import { listen, plot } from "./plot";
+import type { TimeData } from "./time-data";
 
 const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData): Rows }> = {
   "eager-compiled": {
@@ -49,8 +49,6 @@ const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData)
   },
 };
 
-type Listens = (event: string, then: (what: { points?: { id?: string }[] }) => unknown) => void;
-
 /** The map. Clicking a line zooms to it and filters the table of lines, a
  * kernel opens its page, and a button goes back. */
 function startMap(place: HTMLElement, data: TimeData): void {
@@ -69,15 +67,13 @@ function startMap(place: HTMLElement, data: TimeData): void {
     redraw();
   };
   back?.addEventListener("click", () => show(tiles.get(level)?.parent ?? ""));
-  const { on } = place as HTMLElement & { on?: Listens };
-  const listen = on?.bind(place);
-  listen?.("plotly_treemapclick", ({ points }) => {
-    const tile = tiles.get(points?.[0]?.id ?? "");
+  listen(place, "treemapclick", ({ id }) => {
+    const tile = tiles.get(id ?? "");
     if (tile?.href) location.assign(tile.href);
     else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
     return false; // Plotly's own zoom has no visible way back
   });
-  listen?.("plotly_afterplot", () => cutLabels(place));
+  listen(place, "afterplot", () => cutLabels(place));
   cutLabels(place);
 }
 
