@@ -5,7 +5,7 @@ import { hueOf } from "../shared/naming";
 import { colourOf } from "../shared/theme";
 import type { Bars } from "./bars";
 import { type Lanes, ROW, TITLE } from "./lanes";
-import { ticks, type View } from "./view";
+import { length, type Tick, ticks, type View } from "./view";
 
 export const RULER = 28;
 /** The strip at its top that says which part of the trace is visible. */
@@ -68,6 +68,13 @@ export class Palette {
   }
 }
 
+/** The marked stretch, in pixels. */
+interface Marked {
+  x: number;
+  wide: number;
+  label: string;
+}
+
 export interface Scene {
   view: View;
   /** Length of the whole trace. */
@@ -111,24 +118,28 @@ export class Painter {
 
   draw(scene: Scene): void {
     const { pen, palette, width, height } = this;
-    pen.fillStyle = palette.background;
-    pen.fillRect(0, 0, width, height);
+    this.fill(palette.background, 0, 0, width, height);
     const marks = ticks(scene.view, width);
-    pen.fillStyle = palette.line;
-    for (const { us } of marks) pen.fillRect(Math.round(this.x(scene, us)), 0, 1, height);
-    if (scene.mark) {
-      const [x, end] = this.marked(scene, scene.mark);
-      pen.fillStyle = palette.pin;
-      pen.fillRect(x, 0, end - x, height);
+    for (const { us } of marks) {
+      this.fill(palette.line, Math.round(this.x(scene, us)), 0, 1, height);
     }
+    const mark = scene.mark && this.marked(scene, scene.mark);
+    if (mark) this.fill(palette.pin, mark.x, 0, mark.wide, height);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
     this.drawTracks(scene);
     this.drawMatches(scene);
     this.drawSelected(scene);
-    this.drawRuler(scene, marks);
+    this.drawRuler(scene, marks, mark);
+  }
+
+  private fill(colour: string, x: number, y: number, width: number, height: number): void {
+    this.pen.fillStyle = colour;
+    this.pen.fillRect(x, y, width, height);
   }
 
   private x(scene: Scene, us: number): number {
-    return ((us - scene.view.start) / (scene.view.end - scene.view.start)) * this.width;
+    return ((us - scene.view.start) / length(scene.view)) * this.width;
   }
 
   private y(scene: Scene, row: number): number | null {
@@ -136,75 +147,57 @@ export class Painter {
     return y === undefined || y < 0 ? null : y - scene.top + RULER;
   }
 
-  private marked(scene: Scene, [start, end]: [number, number]): [number, number] {
+  private marked(scene: Scene, [start, end]: [number, number]): Marked {
     const x = this.x(scene, start);
-    return [x, Math.max(x + 1, this.x(scene, end))];
+    const wide = Math.max(1, this.x(scene, end) - x);
+    return { x, wide, label: microseconds(end - start) };
   }
 
-  private drawRuler(scene: Scene, marks: { us: number; label: string }[]): void {
+  private drawRuler(scene: Scene, marks: Tick[], mark: Marked | null): void {
     const { pen, palette, width } = this;
-    pen.fillStyle = palette.sunk;
-    pen.fillRect(0, 0, width, RULER);
-    if (scene.mark) {
-      const [x, end] = this.marked(scene, scene.mark);
-      pen.fillStyle = palette.pin;
-      pen.fillRect(x, 0, end - x, RULER);
-      pen.fillStyle = palette.accent;
-      pen.fillRect(x, RULER - 3, end - x, 3);
+    this.fill(palette.sunk, 0, 0, width, RULER);
+    if (mark) {
+      this.fill(palette.pin, mark.x, 0, mark.wide, RULER);
+      this.fill(palette.accent, mark.x, RULER - 3, mark.wide, 3);
     }
-    pen.fillStyle = palette.line;
-    pen.fillRect(0, RULER - 1, width, 1);
+    this.fill(palette.line, 0, RULER - 1, width, 1);
     const { view, span } = scene;
-    if (view.end - view.start < span) {
-      pen.fillRect(0, 0, width, STRIP);
-      pen.fillStyle = palette.accent;
-      const wide = Math.max(3, ((view.end - view.start) / span) * width);
-      pen.fillRect(Math.min((view.start / span) * width, width - wide), 0, wide, STRIP);
+    if (length(view) < span) {
+      this.fill(palette.line, 0, 0, width, STRIP);
+      const wide = Math.max(3, (length(view) / span) * width);
+      const x = Math.min((view.start / span) * width, width - wide);
+      this.fill(palette.accent, x, 0, wide, STRIP);
     }
-    pen.font = FONT;
-    pen.textBaseline = "middle";
     for (const { us, label } of marks) {
       const x = Math.round(this.x(scene, us));
-      pen.fillStyle = palette.line;
-      pen.fillRect(x, RULER - 7, 1, 7);
+      this.fill(palette.line, x, RULER - 7, 1, 7);
       pen.fillStyle = palette.soft;
       if (x + 4 + pen.measureText(label).width < width) pen.fillText(label, x + 4, LABEL);
     }
-    if (!scene.mark) return;
-    const [x, end] = this.marked(scene, scene.mark);
-    const label = microseconds(scene.mark[1] - scene.mark[0]);
-    const wide = label.length * 7 + 8;
-    if (end - x > wide) {
-      pen.fillStyle = palette.pin;
-      const middle = (Math.max(0, x) + Math.min(width, end)) / 2;
-      pen.fillRect(middle - wide / 2, STRIP + 1, wide, RULER - STRIP - 5);
-      pen.fillStyle = palette.ink;
-      pen.textAlign = "center";
-      pen.fillText(label, middle, LABEL);
-      pen.textAlign = "left";
-    }
+    if (!mark) return;
+    const wide = mark.label.length * 7 + 8;
+    if (mark.wide <= wide) return;
+    const middle = (Math.max(0, mark.x) + Math.min(width, mark.x + mark.wide)) / 2;
+    this.fill(palette.pin, middle - wide / 2, STRIP + 1, wide, RULER - STRIP - 5);
+    pen.fillStyle = palette.ink;
+    pen.textAlign = "center";
+    pen.fillText(mark.label, middle, LABEL);
+    pen.textAlign = "left";
   }
 
   private drawTracks(scene: Scene): void {
     const { pen, palette, width, height } = this;
-    pen.font = FONT;
-    pen.textBaseline = "middle";
     for (const lane of scene.lanes.all) {
       const y = lane.y - scene.top + RULER;
       if (y > height || y + TITLE + lane.rows * ROW < RULER) continue;
-      if (scene.bars) {
-        for (let row = 0; row < lane.rows; row++) {
-          const top = y + TITLE + row * ROW;
-          if (top + ROW >= RULER && top <= height) {
-            this.drawRow(scene, scene.bars, lane.track.first_row + row, top);
-          }
+      for (let row = 0; scene.bars && row < lane.rows; row++) {
+        const top = y + TITLE + row * ROW;
+        if (top + ROW >= RULER && top <= height) {
+          this.drawRow(scene, scene.bars, lane.track.first_row + row, top);
         }
       }
-      pen.globalAlpha = 1;
-      pen.fillStyle = palette.sunk;
-      pen.fillRect(0, y, width, TITLE - 2);
-      pen.fillStyle = palette.line;
-      pen.fillRect(0, y, width, 1);
+      this.fill(palette.sunk, 0, y, width, TITLE - 2);
+      this.fill(palette.line, 0, y, width, 1);
       pen.fillStyle = palette.ink;
       const folds = lane.track.rows > 1;
       const sign = !folds ? "" : scene.folded.has(lane.track.first_row) ? "▸ " : "▾ ";
@@ -215,7 +208,7 @@ export class Painter {
   private drawRow(scene: Scene, bars: Bars, row: number, top: number): void {
     const { pen, palette } = this;
     const { view } = scene;
-    const scale = this.width / (view.end - view.start);
+    const scale = this.width / length(view);
     const [first, last] = bars.inRow(row, view.start, view.end);
     const tall = ROW - 2;
     const texts: [string, number, number][] = [];
@@ -273,7 +266,7 @@ export class Painter {
     if (!matches) return;
     const { pen, palette } = this;
     const starts = matches.start_us;
-    const scale = this.width / (view.end - view.start);
+    const scale = this.width / length(view);
     pen.fillStyle = palette.heat;
     const last = new Map<number, number>();
     for (let at = 0; at < starts.length; at++) {
