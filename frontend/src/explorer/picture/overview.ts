@@ -2,7 +2,7 @@
 // groups in rows by how many others come before them, rows in columns as in a newspaper. Pure.
 import type { Size } from "./camera";
 import { type Graph, giverFor } from "./graph";
-import type { GroupBox, Line, NodeBox, Scene } from "./scene";
+import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 
 const CELL = 12;
 const GAP = 3;
@@ -22,7 +22,7 @@ const TITLE_ROOM = 150;
 /** Most tiles that can all show their titles at once. */
 const MOST_TITLED = 150;
 
-interface Tile {
+interface Tile extends Box {
   group: number | null;
   /** Cells: nodes that it computes, after the nodes that nothing computes and that it is the first
    * to use. */
@@ -30,10 +30,8 @@ interface Tile {
   before: Set<number>;
   after: Set<number>;
   rank: number;
-  width: number;
-  height: number;
-  x: number;
-  y: number;
+  /** Number of cells in a row. */
+  across: number;
   row: number;
   column: number;
   /** Where its column ends. */
@@ -41,8 +39,8 @@ interface Tile {
 }
 
 function newTile(group: number | null): Tile {
-  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0, row: 0, column: 0, edge: 0 };
-  return { group, cells: [], before: new Set(), after: new Set(), ...nothing };
+  const place = { x: 0, y: 0, width: 0, height: 0, rank: 0, across: 1, row: 0, column: 0, edge: 0 };
+  return { group, cells: [], before: new Set(), after: new Set(), ...place };
 }
 
 /** The tile of each node without a group: that of its first user, or else of its inputs. Unused
@@ -113,10 +111,10 @@ function rank(tiles: readonly Tile[]): number {
 }
 
 function measure(tile: Tile, title: string): void {
-  const across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
-  const down = Math.max(1, Math.ceil(tile.cells.length / across));
+  tile.across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
+  const down = Math.max(1, Math.ceil(tile.cells.length / tile.across));
   const titled = Math.min(TITLE_ROOM, title.length * LETTER + 2 * PADDING);
-  tile.width = Math.max(across * (CELL + GAP) - GAP + 2 * PADDING, title ? titled : 0);
+  tile.width = Math.max(tile.across * (CELL + GAP) - GAP + 2 * PADDING, title ? titled : 0);
   tile.height = down * (CELL + GAP) - GAP + 2 * PADDING + TITLE;
 }
 
@@ -131,7 +129,7 @@ function rowsOf(tiles: readonly Tile[], ranks: number, widest: number): Tile[][]
       const above = tiles[from];
       if (above) sum += above.x + above.width / 2;
     }
-    return tile.before.size ? sum / tile.before.size : 0;
+    return sum / Math.max(1, tile.before.size);
   };
   for (const rank of byRank) {
     const ordered = rank.map((tile) => ({ tile, at: centre(tile) }));
@@ -164,8 +162,7 @@ export function overview(graph: Graph, aspect: number): Scene {
   const ranks = rank(tiles);
   const isTitled = graph.groups.length <= MOST_TITLED;
   for (const tile of tiles) {
-    const group = tile.group === null ? null : graph.groups[tile.group];
-    measure(tile, isTitled ? (group?.title ?? "") : "");
+    measure(tile, (isTitled && graph.groups[tile.group ?? -1]?.title) || "");
   }
   const widest = Math.max(NARROWEST, ...tiles.map((tile) => tile.width + BETWEEN));
   const rows = rowsOf(tiles, ranks, widest);
@@ -199,9 +196,8 @@ function drawn(graph: Graph, tiles: readonly Tile[], size: Size): Scene {
   const nodes: NodeBox[] = [];
   const lines: Line[] = [];
   tiles.forEach((tile, to) => {
-    const { x, y, width, height, group } = tile;
+    const { x, y, width, height, group, across } = tile;
     groups.push({ x, y, width, height, group });
-    const across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
     tile.cells.forEach((node, at) => {
       nodes.push({
         x: x + PADDING + (at % across) * (CELL + GAP),

@@ -299,30 +299,29 @@ export class PictureView {
 
   private titleOf(end: number): string {
     const { graph, scene } = this;
-    const box = scene?.joins === "nodes" ? graph?.nodes[end]?.name : graph?.groups[end]?.title;
-    return box ?? "";
+    return (scene?.joins === "nodes" ? graph?.nodes[end]?.name : graph?.groups[end]?.title) ?? "";
   }
 
   private point(spot: Spot): void {
     const { graph } = this;
     if (!graph) return;
     const { node, group, line } = spot;
-    const named = node === null ? null : graph.nodes[node];
-    const around = group === null ? null : graph.groups[group];
-    const about = [named ? `${named.name}: ${named.op} ${named.type}` : "", around?.title ?? ""];
+    const named = graph.nodes[node ?? -1];
+    const about = [named && `${named.name}: ${named.op} ${named.type}`];
+    about.push(graph.groups[group ?? -1]?.title);
     if (line) {
       const [from, to, far] = [line.from, line.to, line.far].map((end) => this.titleOf(end));
       about.push(`${from} → ${to}`, `Click to go to ${far}`);
     }
     this.canvas.element.title = about.filter(Boolean).join("\n");
-    const target = node === null && !line ? null : this.targetAt(spot);
-    this.host.previewed(target ? this.selectedBy(target) : null);
+    this.preview(node === null && !line ? null : this.targetAt(spot));
   }
 
-  private selectedBy(target: Target): Selected | null {
-    const { index } = this.host;
-    if ("entity" in target) return index.selectEntity(target.entity);
-    return index.selectLine(target.stage, target.line, -1, target.last);
+  private preview(target: Target | null): void {
+    const { host } = this;
+    if (!target) host.previewed(null);
+    else if ("entity" in target) host.previewed(host.index.selectEntity(target.entity));
+    else host.previewed(host.index.selectLine(target.stage, target.line, -1, target.last));
   }
 
   private click(spot: Spot, extend: boolean): void {
@@ -353,8 +352,7 @@ export class PictureView {
     this.current = node;
     if (node !== null) {
       this.follow(new Set([node]));
-      const target = this.graph && targetOf(this.graph, node);
-      this.host.previewed(target && this.selectedBy(target));
+      this.preview(this.graph && targetOf(this.graph, node));
     }
     this.say();
     this.paint();
@@ -386,12 +384,9 @@ export class PictureView {
       "=": () => this.zoom(1.4),
       "-": () => this.zoom(1 / 1.4),
       "0": () => this.fit(),
-      "1": () => this.turn(1),
-      "2": () => this.turn(2),
-      "3": () => this.turn(3),
-      w: () => this.turn(0),
     };
-    const run = does[event.key];
+    const hops = ["w", "1", "2", "3"].indexOf(event.key);
+    const run = hops < 0 ? does[event.key] : () => this.turn(hops);
     if (!run) return;
     event.preventDefault();
     event.stopPropagation();
