@@ -75,25 +75,18 @@ export interface Around {
 
 /** The nodes within a number of steps of given nodes, the nearest first, up to a maximum. */
 export function around(graph: Graph, from: readonly number[], hops: number, most: number): Around {
-  const found = new Set(from.slice(0, most));
+  const found = new Map(from.slice(0, most).map((at) => [at, 0]));
   let more = Math.max(0, from.length - most);
-  let edge = [...found];
-  for (let hop = 0; hop < hops; hop++) {
-    const next: number[] = [];
-    for (const at of edge) {
-      const node = graph.nodes[at];
-      if (!node) continue;
-      for (const near of [...node.inputs, ...node.users]) {
-        if (found.has(near)) continue;
-        if (found.size < most) {
-          found.add(near);
-          next.push(near);
-        } else more += 1;
-      }
+  for (const [at, steps] of found) {
+    if (steps === hops) break;
+    const { inputs = [], users = [] } = graph.nodes[at] ?? {};
+    for (const near of [...inputs, ...users]) {
+      if (found.has(near)) continue;
+      if (found.size < most) found.set(near, steps + 1);
+      else more += 1;
     }
-    edge = next;
   }
-  return { nodes: [...found].sort((one, other) => one - other), more };
+  return { nodes: [...found.keys()].sort((one, other) => one - other), more };
 }
 
 /** The nodes of a shortest path from one node to another, if necessary against its direction; null
@@ -101,16 +94,11 @@ export function around(graph: Graph, from: readonly number[], hops: number, most
 export function pathBetween(graph: Graph, one: number, other: number): number[] | null {
   const along = (from: number, to: number): number[] | null => {
     const before = new Map<number, number>([[from, from]]);
-    for (let edge = [from]; edge.length && !before.has(to); ) {
-      const next: number[] = [];
-      for (const at of edge) {
-        for (const user of graph.nodes[at]?.users ?? []) {
-          if (before.has(user)) continue;
-          before.set(user, at);
-          next.push(user);
-        }
+    for (const at of before.keys()) {
+      if (before.has(to)) break;
+      for (const user of graph.nodes[at]?.users ?? []) {
+        if (!before.has(user)) before.set(user, at);
       }
-      edge = next;
     }
     if (!before.has(to)) return null;
     const path = [to];

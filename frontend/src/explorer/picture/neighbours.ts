@@ -29,18 +29,13 @@ function gathered(found: readonly Omit<Neighbour, "values">[]): Neighbour[] {
 
 /** Nodes that a step leads to, following those that no call computes, such as views. */
 function through(graph: Graph, from: number, step: "users" | "inputs"): number[] {
-  const found = new Set<number>();
-  const seen = new Set<number>();
-  const open = [from];
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const next of graph.nodes[at]?.[step] ?? []) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      if (graph.nodes[next]?.groups.length) found.add(next);
-      else open.push(next);
-    }
+  const seen = new Set([from]);
+  const isComputed = (at: number) => at !== from && Boolean(graph.nodes[at]?.groups.length);
+  for (const at of seen) {
+    if (isComputed(at)) continue;
+    for (const next of graph.nodes[at]?.[step] ?? []) seen.add(next);
   }
-  return [...found];
+  return [...seen].filter(isComputed);
 }
 
 /** Calls that use a call's results, the next first. */

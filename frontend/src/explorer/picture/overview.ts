@@ -52,12 +52,8 @@ function homesOf(graph: Graph): Int32Array {
   for (let at = nodes.length - 1; at >= 0; at--) {
     const node = nodes[at];
     if (!node || node.groups.length) continue;
-    let first = Number.POSITIVE_INFINITY;
-    for (const user of node.users) {
-      const place = placeOf(user);
-      if (place >= 0) first = Math.min(first, place);
-    }
-    if (first < Number.POSITIVE_INFINITY) home[at] = first;
+    const first = Math.min(...node.users.map(placeOf).filter((place) => place >= 0));
+    if (Number.isFinite(first)) home[at] = first;
   }
   nodes.forEach((node, at) => {
     if (node.groups.length || (home[at] ?? -1) >= 0) return;
@@ -123,13 +119,9 @@ function rowsOf(tiles: readonly Tile[], ranks: number, widest: number): Tile[][]
   const byRank: Tile[][] = Array.from({ length: ranks + 1 }, () => []);
   for (const tile of tiles) byRank[tile.rank]?.push(tile);
   const rows: Tile[][] = [];
-  const centre = (tile: Tile) => {
-    let sum = 0;
-    for (const from of tile.before) {
-      const above = tiles[from];
-      if (above) sum += above.x + above.width / 2;
-    }
-    return sum / Math.max(1, tile.before.size);
+  const centre = ({ before }: Tile) => {
+    const above = [...before].flatMap((from) => tiles[from] ?? []);
+    return above.reduce((sum, { x, width }) => sum + x + width / 2, 0) / Math.max(1, above.length);
   };
   for (const rank of byRank) {
     const ordered = rank.map((tile) => ({ tile, at: centre(tile) }));
