@@ -48,7 +48,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Beside:
 def test_an_unchanged_start_misses_nothing(beside: Beside) -> None:
     page = beside("unchanged")
     assert page.rows == []
-    assert page.said == "Every compile was taken from a cache."
+    assert page.said == "Every lookup was answered by a cache."
     assert {(count.cache, count.hits, count.misses) for count in page.counts} == {
         ("AOTAutograd", 2, 0), ("FX graph", 2, 0),
     }  # fmt: skip

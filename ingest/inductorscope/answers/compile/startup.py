@@ -381,7 +381,7 @@ def _said(rows: list[MissRow], lookups: list[_Lookup], seconds: float | None, mi
     if not lookups:
         return ""
     if not rows:
-        return "Every compile was taken from a cache."
+        return "Every lookup was answered by a cache."
     lead = rows[0]
     of_all = f" of {seconds:.3g}" if seconds else ""
     lost = f"{missed:.3g}{of_all} s of compiling were not taken from a cache."
