@@ -67,6 +67,7 @@ def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, zoo: Se
     page.get_by_label("Hide comments, paths, numbers").uncheck()
     assert marked.count() >= some
     page.keyboard.press("h")
+    expect(page.locator("#status")).to_contain_text("(h shows them)")
     expect(tally).to_have_text(said)
     expect(tally).to_contain_text("Only here: ")
     # The address opens the same again.

@@ -103,6 +103,7 @@ function chart(data: Roofline, placed: Dot[]) {
           plain(kernel.name) + (kernel.shapes ? `<br>${plain(short(kernel.shapes, LONGEST))}` : ""),
           microseconds(kernel.time_us),
           standingOf(kernel),
+          kernel.operations ? "" : ": it has none, this is the least drawn",
         ]),
         marker: {
           color: placed.map((dot) => colours(hueOf(dot.kernel.category))),
@@ -112,7 +113,7 @@ function chart(data: Roofline, placed: Dot[]) {
           line: { color: colours("panel"), width: 1 },
         },
         hovertemplate:
-          "%{customdata[0]}<br>%{customdata[1]} a step, %{customdata[2]}<br>%{x:.3~g} operations a byte<extra></extra>",
+          "%{customdata[0]}<br>%{customdata[1]} a step, %{customdata[2]}<br>%{x:.3~g} operations a byte%{customdata[3]}<extra></extra>",
       },
     ],
     layout: {

@@ -25,6 +25,7 @@ FIRST = "index"
 """The document that `/docs` shows."""
 ENDING = ".md"
 HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
+LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\n]{1,200}\)")
 MOST_FOUND = 50
 ABOUT = """\
 # Inductorscope
@@ -125,10 +126,14 @@ class Docs:
             for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
                 heading, _, body = text[start:end].lstrip("# ").partition("\n")
                 if all(word in f"{heading} {body}".lower() for word in words):
-                    lines = [line for line in body.splitlines() if words[0] in line.lower()]
+                    plain = LINK.sub(r"\1", body).replace("`", "").replace("|", " ")
+                    lines = [
+                        line.strip() for line in plain.splitlines() if words[0] in line.lower()
+                    ]
                     title = _title(text)
                     name = title if heading == title else f"{title}: {heading}"
-                    yield Doc(f"{path}#{anchor_of(heading)}", name, "".join(lines[:1])[:200])
+                    said = "".join(lines[:1])[:200].strip()
+                    yield Doc(f"{path}#{anchor_of(heading)}", name, said)
 
 
 def router(pages: Iterable[tuple[str, str]]) -> APIRouter:

@@ -28,6 +28,7 @@ COMMON = {
     "access/login.py": {"begin": ROWS, "_identified": ROWS},
     "access/rules.py": {"self._check": ROWS, "self._note": ROWS},
     "api/uploads.py": {"check_announcement": "computes: its text is in memory"},
+    "export/export.py": {"pack": "has the threads of a loop that one export runs"},
     "pages/capture.py": {"_start": IN_TURN},
     "pages/failures.py": {"parts.jobs.programs.diagnose": ROWS},
     "pages/play.py": {"_place": ROWS, "_is_uploaded": ROWS},

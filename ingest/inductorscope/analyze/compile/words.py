@@ -71,7 +71,8 @@ def overview(story: Story) -> list[Sentence]:
 
 def _graphs(story: Story) -> Sentence:
     graphs = graph_count(story)
-    pieces = Counter((done.file, done.function) for done in story.compiles if done.function)
+    own = [done for done in story.compiles if done.outcome != "failed" or not graphs]
+    pieces = Counter((done.file, done.function) for done in own if done.function)
     names: Counter[str] = Counter()
     for (_, function), number in pieces.items():
         names[resumed(function)[0]] += number
