@@ -1,7 +1,6 @@
 """Causes that keep the device idle: named gaps, and the state of the host in all others."""
 
 from collections.abc import Callable
-from math import prod
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -32,9 +31,10 @@ from inductorscope.answers.runs.diagnosis.uncompiled import (
     nothing_compiled,
     repeated,
 )
+from inductorscope.answers.runs.diagnosis.unread import numbers
 from inductorscope.formats.capture_facts import CudaGraphs
 from inductorscope.formats.change import CUDA_GRAPHS, Change
-from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import TRITON_TEMPLATE
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
@@ -296,17 +296,14 @@ def large_table(evidence: Evidence) -> FxNode | None:
     in."""
     for graph in evidence.graphs:
         nodes = evidence.nodes().get(graph.slug, ()) if graph.direction == "forward" else ()
-        sizes = {node.name: _numbers(node) for node in nodes if node.target == node.name}
+        sizes = {
+            node.name: numbers(node.annotation) or 0 for node in nodes if node.target == node.name
+        }
         for node in nodes:
             looks = operation(node.target) == "embedding" and node.inputs
             if looks and sizes.get(node.inputs[0], 0) > sum(sizes.values()) / 2:
                 return node
     return None
-
-
-def _numbers(node: FxNode) -> int:
-    _, sizes = parse_annotation(node.annotation or "")
-    return prod(int(size) if size.isdecimal() else 0 for size in sizes or ("0",))
 
 
 def _ran(evidence: Evidence, operator: str) -> bool:
