@@ -34,7 +34,7 @@ from inductorscope.reading.graphs.apart import start_server
 from inductorscope.reading.graphs.compiled import read_compiled
 from inductorscope.reading.graphs.graph import GraphRead, read_graphs
 from inductorscope.reading.graphs.lay_out import lay_out
-from inductorscope.reading.graphs.sources import Sources, find_sources
+from inductorscope.reading.graphs.sources import Sources, add_frames, find_sources
 from inductorscope.reading.logs.logs import read_logs, store_story
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.owner import Owner
@@ -167,6 +167,7 @@ def _read(reading: Reading, kept: ExitStack, name: str | None) -> list[ArtifactD
 
     quotes = read_graphs(reading, graphs, meanwhile)
     profiles = _read_profiles(reading, facts, graphs)
+    add_frames(quotes, logs.frames)
     sources = find_sources(files, quotes, notes)
     # Use the folder's own name until the files provide a better one.
     standing, reading.run.name = reading.run.name, name or ""

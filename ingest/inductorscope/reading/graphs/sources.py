@@ -6,7 +6,9 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from inductorscope.analyze.compile.model import Frame
 from inductorscope.formats.graph.fx import FxText
+from inductorscope.formats.log.record import Frame as RaisedFrame
 from inductorscope.formats.vocabulary import OTHER, SOURCE
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
@@ -64,6 +66,14 @@ def add_quotes(quotes: Quotes, text: FxText) -> None:
                 quote = Quote(node.stack_code, node.stack_function)
                 before = lines.get(node.stack_line)
                 lines[node.stack_line] = before if before and before.code else quote
+
+
+def add_frames(quotes: Quotes, frames: list[Frame | RaisedFrame]) -> None:
+    """Adds the lines that stacks and failures quote, of files that graphs quote too."""
+    for frame in frames:
+        lines = quotes.get(frame.file)
+        if lines is not None and frame.code and frame.line > 0:
+            lines.setdefault(frame.line, Quote(frame.code, frame.function))
 
 
 def _recognised(path: str, lines: dict[int, Quote], by_name: dict[str, list[File]]) -> File | None:

@@ -10,11 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from inductorscope.analyze.compile.gather import StoryGatherer
-from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.model import Frame, Story
 from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.analyze.ranks.hang import hang
 from inductorscope.fields import view
 from inductorscope.formats.border import ABSURD, UNENCODABLE
+from inductorscope.formats.errors.tracebacks import read_traceback
+from inductorscope.formats.log.record import Frame as RaisedFrame
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log
@@ -76,6 +78,8 @@ class LogFacts(msgspec.Struct):
     recompiles do, so it is known once the story is stored."""
     hang: str = ""
     """Which rank lacks a collective that others run."""
+    frames: list[Frame | RaisedFrame] = msgspec.field(default_factory=list)
+    """Frames of the story's stacks and failures, once it is stored."""
     counts: Counts = msgspec.field(default_factory=Counts)
     story: StoryGatherer | None = None
     """The story of compiling, until `store_story`."""
@@ -164,6 +168,10 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
     whole.spoken += facts.torch_logs.spoken
     facts.compile_seconds = compile_seconds(whole)
     facts.hang = hang(whole)
+    facts.frames += whole.frames
+    for failure in whole.failures:
+        for raised in read_traceback(failure.trace):
+            facts.frames += raised.frames
     complete = any(log.file.role == TRACE_LOG for log in facts.logs)
     facts.counts = counts_of(whole, complete=complete)
     writer.add_story(pack_story(whole, chunks))
