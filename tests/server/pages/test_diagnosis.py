@@ -22,6 +22,13 @@ from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
+from inductorscope.answers.runs.diagnosis.better_ways import (
+    largest_factor,
+    next_word,
+    pairwise,
+    quick_length,
+    transformed,
+)
 from inductorscope.answers.runs.diagnosis.blocks import equal_inside, one_by_one
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
@@ -421,6 +428,9 @@ def test_a_break_that_torch_has_no_hint_for_is_told_what_to_write(
     place = replace(break_places(found.story.story)[0], advice="", explanation="It is odd.\nSo.")
     assert mended(found, place) == "Torch has no hint: It is odd."
     assert "Move it out" in mended(found, replace(place, skipped=0))  # the loop is told already
+    hint = "Set `torch._dynamo.config.capture_scalar_outputs = True`."
+    assert found.on_device  # where the host waits for each value
+    assert mended(found, replace(place, advice=hint)).endswith(f"each value. Else: {hint}")
     generator = replace(place, title="Failed to convert args/kwargs to proxy")
     assert "such as a `torch.Generator`" in mended(found, generator)
 
@@ -861,6 +871,63 @@ def test_a_loss_of_a_column_and_a_row_is_found() -> None:
     assert combined_square([price, meant, error]) is None
     for sizes in ("512", "512, 2", "s0, 1", f"{'9' * 5000}, 1"):
         assert combined_square([price, node("out", "addmm", sizes, "x"), error]) is None
+
+
+def test_distances_of_all_pairs_are_found() -> None:
+    def found(rows: str, columns: str, differences: str, summed: str) -> FxNode | None:
+        made = {
+            "a": ("", rows, []), "b": ("", columns, []), "gap": ("sub", differences, ["a", "b"]),
+            "square": ("pow", differences, ["gap"]), "near": ("sum", summed, ["square"]),
+        }  # fmt: skip
+        return pairwise(nodes_of(made))
+
+    differences = found("512, 1, 64", "1, 256, 64", "512, 256, 64", "512, 256")
+    assert differences is not None
+    assert differences.name == "gap"
+    assert found("512, 1, 64", "256, 64", "512, 256, 64", "512, 256") is not None
+    assert found("512, 1, 3", "1, 256, 3", "512, 256, 3", "512, 256") is None  # few coordinates
+    assert found("512, 256, 64", "1, 256, 64", "512, 256, 64", "512, 256") is None
+    assert found("512, 1, 64", "1, 256, 64", "512, 256, 64", "512, 64") is None
+
+
+def test_the_length_of_a_transform_is_that_of_its_numbers() -> None:
+    made = {
+        "x": ("", "4, 16001", []), "spectrum": ("_fft_r2c", "4, 8001", ["x"]),
+        "y": ("_fft_c2r", "4, 16001", ["spectrum"]), "odd": ("_fft_r2c", "4, s0", ["y"]),
+        "long": ("_fft_c2r", f"4, {'9' * 40}", ["spectrum"]),
+    }  # fmt: skip
+    lengths = {node.name: length for node, length in transformed(nodes_of(made))}
+    assert lengths == {"spectrum": 16001, "y": 16001, "odd": 16001}
+    assert largest_factor(16001) == 16001
+    assert [largest_factor(number) for number in (2, 16384, 12289 * 4)] == [2, 2, 12289]
+    assert [quick_length(length) for length in (16384, 16001, 11)] == [16384, 16128, 12]
+
+
+def test_a_model_that_computes_all_positions_for_one_word_is_found() -> None:
+    def found(positions: str, logits: str) -> tuple[FxNode, int] | None:
+        made = {
+            "table": ("", "32000, 64", []), "x": ("embedding", f"8, {positions}, 64", ["table"]),
+            "seen": ("_scaled_dot_product_flash_attention", f"8, {positions}, 64", ["x"]),
+            "last": ("index_select", "8, 1, 64", ["seen"]), "flat": ("view", "8, 64", ["last"]),
+            "logits": ("mm", f"8, {logits}", ["flat"]),
+        }  # fmt: skip
+        return next_word(nodes_of(made))
+
+    word = found("512", "32000")
+    assert word is not None
+    assert (word[0].name, word[1]) == ("last", 512)
+    assert found("512", "2") is None  # a class of the whole text
+    assert found("8", "32000") is None
+
+
+def nodes_of(made: dict[str, tuple[str, str, list[str]]]) -> list[FxNode]:
+    """Nodes by name: operator, sizes, inputs."""
+    return [
+        FxNode(
+            name, f"torch.ops.aten.{op}.x" if op else name, 1, f"f32[{sizes}]", "m.py", 7, inputs
+        )
+        for name, (op, sizes, inputs) in made.items()
+    ]
 
 
 def test_dropout_is_known_by_its_random_numbers() -> None:

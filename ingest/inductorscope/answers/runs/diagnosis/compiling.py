@@ -30,6 +30,10 @@ MOSTLY = 0.3
 STARTS = 0.1
 """Part of the share of a later start that counts for the rank of a cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
+READ_SELDOM = (
+    "If the program only keeps or prints the value, keep the tensor, and read it every hundred "
+    "steps: the host waits for each value."
+)
 MOST_CHANGES = 3
 FEWEST_RESETS = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
@@ -165,6 +169,8 @@ def mended(evidence: Evidence, place: BreakPlace) -> str:
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
     if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch
+    if evidence.on_device and not branch and "capture_scalar_outputs" in place.advice:
+        return f"{READ_SELDOM} Else: {place.advice}"  # torch's hint would keep the waits
     if hints := " ".join(filter(None, (branch, place.advice))):
         return hints
     if "args/kwargs to proxy" in place.title:

@@ -13,6 +13,7 @@ from inductorscope.analyze.trial.result import Trial
 from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.answers.runs.diagnosis import (
     attention,
+    better_ways,
     blocks,
     communication,
     compiling,
@@ -43,7 +44,8 @@ THEIRS: list[Check] = added("causes")  # of other packages
 CHECKS: tuple[Check, ...] = (
     *compiling.CHECKS, *machine.CHECKS, *waiting.CHECKS, *uncompiled.CHECKS, *costly.CHECKS,
     *step.CHECKS, *slow_steps.CHECKS, *unread.CHECKS, *unchanging.CHECKS, *communication.CHECKS,
-    *blocks.CHECKS, *products.CHECKS, *attention.CHECKS, *memory_order.CHECKS, *THEIRS,
+    *blocks.CHECKS, *products.CHECKS, *attention.CHECKS, *memory_order.CHECKS,
+    *better_ways.CHECKS, *THEIRS,
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def unread(evidence: Evidence) -> Cause | None:
     """Only a part of a matrix product is read."""
     step = evidence.step_us
     for row in node_times(evidence.session, evidence.id, SLOWEST) if step else ():
-        if operator_family(_operator(row.target)) != GEMM or not step:
+        if operator_family(operator_of(row.target)) != GEMM or not step:
             continue
         nodes = evidence.nodes()[row.graph]
         share = read_share(nodes, row.name)
@@ -60,7 +60,7 @@ def read_share(nodes: list[FxNode], name: str) -> float:
     for same in seen:
         for node in nodes:
             if same in node.inputs:
-                op = _operator(node.target)
+                op = operator_of(node.target)
                 if op in _SAME:
                     seen.append(node.name)
                 else:
@@ -69,14 +69,14 @@ def read_share(nodes: list[FxNode], name: str) -> float:
     return min(1.0, sum(shares)) if shares else 1.0
 
 
-def _operator(target: str) -> str:
+def operator_of(target: str) -> str:
     """`torch.ops.aten.select.int` → `select`."""
     return target.removeprefix("torch.ops.").partition(".")[2].partition(".")[0]
 
 
 def numbers(annotation: str | None) -> int | None:
     """Returns how many numbers `f32[8, 48]` has; None for sizes that are not fixed."""
-    found = _sides(annotation)
+    found = sides(annotation)
     return None if found is None else prod(found)
 
 
@@ -108,13 +108,13 @@ def one_hot_product(nodes: list[FxNode]) -> FxNode | None:
     """Returns a matrix product of which an operand is a comparison with all indices."""
     known = {node.name: node for node in nodes}
     for node in nodes:
-        for name in node.inputs if operator_family(_operator(node.target)) == GEMM else ():
+        for name in node.inputs if operator_family(operator_of(node.target)) == GEMM else ():
             operand = known.get(name)
-            while operand and _operator(operand.target) in _SAME | _CASTS and operand.inputs:
+            while operand and operator_of(operand.target) in _SAME | _CASTS and operand.inputs:
                 operand = known.get(operand.inputs[0])
-            if operand and _operator(operand.target) == "eq":
+            if operand and operator_of(operand.target) == "eq":
                 compared = [known[source].target for source in operand.inputs if source in known]
-                if any(_operator(target) in _COUNTS for target in compared):
+                if any(operator_of(target) in _COUNTS for target in compared):
                     return node
     return None
 
@@ -125,7 +125,7 @@ def square(evidence: Evidence) -> Cause | None:
         node = combined_square(evidence.nodes()[graph.slug])
         if node is None or graph.direction == "backward":
             continue
-        side = (_sides(node.annotation) or [0])[0]
+        side = (sides(node.annotation) or [0])[0]
         return Cause(
             "square",
             f"A column of {side:,} numbers and a row of {side:,} become {side:,} × {side:,} in "
@@ -144,20 +144,21 @@ def combined_square(nodes: list[FxNode]) -> FxNode | None:
     so."""
     known = {node.name: node for node in nodes}
     for node in nodes:
-        if _operator(node.target) not in _COMBINES or len(node.inputs) != 2:
+        if operator_of(node.target) not in _COMBINES or len(node.inputs) != 2:
             continue
         given = [known[name] for name in node.inputs if name in known]
-        given.sort(key=lambda source: -len(_sides(source.annotation) or ()))
-        sizes = [_sides(source.annotation) for source in given]
+        given.sort(key=lambda source: -len(sides(source.annotation) or ()))
+        sizes = [sides(source.annotation) for source in given]
         side = (sizes[-1] or [0])[0] if sizes else 0
         if side >= FEW and sizes == [[side, 1], [side]]:
-            shaped = {_operator(source.target) for source in given} & (_SAME | _COUNTS | _PARTS)
+            shaped = {operator_of(source.target) for source in given} & (_SAME | _COUNTS | _PARTS)
             if not shaped:
                 return node
     return None
 
 
-def _sides(annotation: str | None) -> list[int] | None:
+def sides(annotation: str | None) -> list[int] | None:
+    """Returns the sizes of `f32[8, 48]`; None if they are not fixed."""
     found = _SIZES.search(annotation or "")
     return None if found is None else [int(size) for size in filter(None, found[1].split(", "))]
 
@@ -182,8 +183,8 @@ def active_dropout(evidence: Evidence) -> Cause | None:
 
 def dropouts(nodes: list[FxNode]) -> list[FxNode]:
     """Returns the comparisons of random numbers that dropout makes."""
-    drawn = {node.name for node in nodes if _operator(node.target) == "inductor_random"}
-    return [node for node in nodes if _operator(node.target) == "gt" and drawn & {*node.inputs}]
+    drawn = {node.name for node in nodes if operator_of(node.target) == "inductor_random"}
+    return [node for node in nodes if operator_of(node.target) == "gt" and drawn & {*node.inputs}]
 
 
 def unread_gradients(evidence: Evidence) -> Cause | None:

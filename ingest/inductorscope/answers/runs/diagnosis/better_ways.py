@@ -1,0 +1,178 @@
+"""Causes in how something is computed: another way gives the same numbers sooner."""
+
+from inductorscope import urls
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
+from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.unread import operator_of, sides
+from inductorscope.formats.graph.fx_nodes import FxNode
+from inductorscope.units import microseconds, percent
+
+WIDE = 16
+"""Numbers of a vector from which a product computes distances sooner."""
+PRIMES = (2, 3, 5, 7)
+"""Factors of lengths whose transforms are quick."""
+FACTOR = 100
+"""Smallest prime factor of a length whose transform is slow."""
+LONG = 64
+"""Positions from which computing all of them for one is told."""
+LONGEST = 10_000_000
+"""Longest transform whose factors are looked for."""
+_TRANSFORMS = frozenset(("_fft_r2c", "_fft_c2r", "_fft_c2c"))
+_PICKS = frozenset(("index_select", "index", "select", "slice", "gather"))
+
+
+def distances(evidence: Evidence) -> Cause | None:
+    """Distances of all pairs are computed from all differences."""
+    step = evidence.step_us or 0.0
+    for slug, nodes in evidence.nodes().items() if step else ():
+        found = pairwise(nodes)
+        if found is None:
+            continue
+        us, places = evidence.spent([found])
+        if us >= STANDS_OUT * step:
+            size = " × ".join(f"{side:,}" for side in sides(found.annotation) or ())
+            return Cause(
+                "distances",
+                f"Distances of all pairs are summed from {size} differences: the line takes "
+                f"{microseconds(us)} of {evidence.step}.",
+                "`torch.cdist(a, b)`, or for squares "
+                "`(a * a).sum(1)[:, None] - 2 * a @ b.T + (b * b).sum(1)`, whose work is a matrix "
+                "product.",
+                urls.graph(evidence.id, slug),
+                wins_us=us,
+                trade="A product rounds otherwise: distances near zero lose digits.",
+                lines=evidence.lines_of([found]),
+                kernels=evidence.kernels_of(places),
+            )
+    return None
+
+
+def pairwise(nodes: list[FxNode]) -> FxNode | None:
+    """Returns the differences of each row of a matrix with each row of another, if their squares
+    are summed."""
+    known = {node.name: node for node in nodes}
+    for node in nodes:
+        squares = known.get(node.inputs[0]) if operator_of(node.target) == "sum" else None
+        if squares is None or operator_of(squares.target) not in ("pow", "mul"):
+            continue
+        minus = known.get(squares.inputs[0]) if len(squares.inputs) == 1 else None
+        if minus is None or operator_of(minus.target) != "sub" or len(minus.inputs) != 2:
+            continue
+        size = sides(minus.annotation) or []
+        given = [known[name].annotation if name in known else None for name in minus.inputs]
+        left, right = ([1, 1, 1, *(sides(annotation) or [])] for annotation in given)
+        spread = [at for at in (-3, -2) if left[at] != right[at] and 1 in (left[at], right[at])]
+        summed = (sides(node.annotation) or [])[-2:] == size[-3:-1]
+        if len(size) >= 3 and size[-1] >= WIDE and len(spread) == 2 and summed:
+            return minus
+    return None
+
+
+def transforms(evidence: Evidence) -> Cause | None:
+    """Fourier transforms have a length with a large prime factor."""
+    step = evidence.step_us or 0.0
+    slow = {
+        (node.stack_file, node.stack_line, length): (slug, node)
+        for slug, nodes in evidence.nodes().items()
+        for node, length in transformed(nodes)
+        if largest_factor(length) >= FACTOR
+    }
+    us, places = evidence.spent(node for _, node in slow.values())
+    if not slow or us < STANDS_OUT * step:
+        return None
+    length = next(iter(slow))[2]
+    slug, _ = next(iter(slow.values()))
+    quick = quick_length(length)
+    return Cause(
+        "transforms",
+        f"Fourier transforms of {length:,} numbers, which has the prime factor "
+        f"{largest_factor(length):,}: their lines take {microseconds(us)} of {evidence.step}.",
+        f"Pad to {quick:,}, such as with `n={quick}`, where the program allows it: lengths of "
+        "small factors are much quicker.",
+        urls.graph(evidence.id, slug),
+        wins_us=us,
+        lines=evidence.lines_of(node for _, node in slow.values()),
+        kernels=evidence.kernels_of(places),
+    )
+
+
+def transformed(nodes: list[FxNode]) -> list[tuple[FxNode, int]]:
+    """Returns the Fourier transforms with the length of the last dimension."""
+    known = {node.name: node for node in nodes}
+    found = []
+    for node in nodes:
+        if operator_of(node.target) in _TRANSFORMS and node.inputs:
+            whole = node if operator_of(node.target) == "_fft_c2r" else known.get(node.inputs[0])
+            length = (sides(whole.annotation) or [0])[-1:] if whole else []
+            found += [(node, length[0])] if length and 1 < length[0] <= LONGEST else []
+    return found
+
+
+def largest_factor(number: int) -> int:
+    """Returns the largest prime factor."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor:
+            factor += 1
+        else:
+            number //= factor
+    return number
+
+
+def quick_length(length: int) -> int:
+    """Returns the next length that has only small factors."""
+    while True:
+        rest = length
+        for prime in PRIMES:
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return length
+        length += 1
+
+
+def decoding(evidence: Evidence) -> Cause | None:
+    """All positions of a sequence are computed for the next word of one."""
+    step = evidence.step_us or 0.0
+    for graph in evidence.graphs if step else ():
+        nodes = evidence.nodes()[graph.slug] if graph.direction == "inference" else []
+        picked = next_word(nodes)
+        us = sum(kernel.us for kernel in evidence.kernels if kernel.graph == graph.slug)
+        if picked is None or us < STANDS_OUT * step:
+            continue
+        node, positions = picked
+        return Cause(
+            "decoding",
+            f"A call computes {positions:,} positions, and reads the logits of one: it takes "
+            f"{percent(us / step)} of {evidence.step}.",
+            "If each step adds a word, keep keys and values of earlier positions (in a cache of "
+            "the longest length, which keeps sizes fixed), and compute only the new one.",
+            urls.graph(evidence.id, graph.slug),
+            concerns=us / step * (1 - 1 / positions),
+            lines=evidence.lines_of([node]),
+            kernels={k.id: k.us for k in evidence.kernels if k.graph == graph.slug},
+        )
+    return None
+
+
+def next_word(nodes: list[FxNode]) -> tuple[FxNode, int] | None:
+    """Returns the node that takes one position of a sequence, behind attention and before logits
+    of all words of an embedding; and how many positions there are."""
+    known = {node.name: node for node in nodes}
+    words, attention, picked = set[int](), False, None
+    for node in nodes:
+        name, size = operator_of(node.target), sides(node.annotation) or [0]
+        first = known.get(node.inputs[0]) if node.inputs else None
+        given = (sides(first.annotation) if first else None) or [0]
+        if picked is not None and size[-1] in words:
+            return picked
+        if name == "embedding":
+            words.add(given[0])
+        attention |= "scaled_dot_product" in name
+        if attention and name in _PICKS and len(given) == 3 and given[1] >= LONG:
+            one = [side for side in size if side != 1] == [given[0], given[2]]
+            picked = (node, given[1]) if one else picked
+    return None
+
+
+CHECKS = (distances, transforms, decoding)
