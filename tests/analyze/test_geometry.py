@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from inductorscope.agents.tools import kernel as kernel_tool
 from inductorscope.analyze.machine.geometry import computed_shape, geometry_of, other_geometry
+from inductorscope.analyze.machine.threads import shared_loops
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.trace.kineto import read_chrome_stream, read_chrome_trace
@@ -15,7 +16,7 @@ from inductorscope.formats.trace.shapes import Device, LaunchShape, UsualShape
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.runs.nodes import all_kernel_facts
-from inductorscope.store.tables.models import Graph, Run
+from inductorscope.store.tables.models import Graph, Kernel, Run
 from msgspec.structs import replace
 from sqlalchemy import select
 
@@ -95,6 +96,51 @@ def test_a_library_call_gives_no_reason() -> None:
     assert other_geometry(one, one) == other_geometry(one, library) == ""
 
 
+def loops(threads: int, *loops: tuple[int, int]) -> list[str]:
+    """The lines of a kernel with parallel loops, each of this many numbers and this step."""
+    lines = [f"    #pragma omp parallel num_threads({threads})", "auto a = at::vec::Vectorized(b);"]
+    for end, step in loops:
+        to = f"x0<static_cast<int64_t>({end}L); x0+=static_cast<int64_t>({step}L)"
+        lines += ["#pragma omp for", f"for(int64_t x0=static_cast<int64_t>(0L); {to})"]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("lines", "text", "short"),
+    [
+        (
+            loops(16, (1048576, 16)),
+            "16 threads share 65 536 iterations, at most 4 096 each; vectors of 16",
+            "16 threads, vectors of 16",
+        ),
+        (
+            loops(16, (4096, 16), (4, 1)),
+            "16 threads share 4 iterations in the smallest of 2 loops: 12 of them get none; "
+            "vectors of 16", "4 of 16 threads, vectors of 16",
+        ),
+        (
+            loops(8, (20, 1)),
+            "8 threads share 20 iterations, at most 3 each: 83.3 % balanced; no vectors",
+            "8 threads, no vectors",
+        ),
+        (
+            ["#pragma omp parallel", "#pragma omp for", "for(int64_t x0=0; x0<ks0; x0+=1)"],
+            "all threads; no vectors", "all threads, no vectors",
+        ),
+        (["for(long x0=0; x0<8; x0+=1)"], "1 thread; no vectors", "1 thread, no vectors"),
+    ],
+)  # fmt: skip
+def test_how_threads_share_the_loops_of_a_kernel(lines: list[str], text: str, short: str) -> None:
+    found = shared_loops(lines)
+    assert (plain(found.text), plain(found.short)) == (text, short)
+
+
+def test_other_threads_are_a_reason() -> None:
+    one, other = shared_loops(loops(16, (64, 16))), shared_loops(loops(2, (64, 16)))
+    assert other_geometry(one, one) == ""
+    assert other_geometry(one, other).startswith("other threads or vectors: 16 threads share 4 ")
+
+
 def read(folder: Path, data: Path) -> Settings:
     settings = Settings(data=data, database_url="")
     read_paths(
@@ -146,6 +192,11 @@ def test_calls_that_launch_different_things_show_none_of_them(shared: Path, tmp_
     ):
         launches = Launches(session, session.scalars(select(Run)).one())
         found = [launches.of_graph(graph) for graph in session.scalars(select(Graph))]
+        products = select(Kernel).where(Kernel.name == "extern_kernels.mm")
+        run = [launches.of_library(kernel) for kernel in session.scalars(products)]
+    names = [{kernel.name for kernel in kernels} for kernels in run]
+    assert sorted(map(len, names)) == [1, 7]
+    assert all(kernel.each_us > 0 and " blocks of " in kernel.launch for kernel in run[0])
     product = found[1]["extern_kernels.mm"]
     assert (product.short, product.kernel, product.grid) == ("differs from call to call", "", ())
     assert product.text.startswith("its ")

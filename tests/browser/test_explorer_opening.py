@@ -1,10 +1,15 @@
 """How the explorer opens, and what it remembers of the reader's choices."""
 
+from pathlib import Path
+
+import httpx
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 from playwright.sync_api import Page, expect
 
 from tests.support.accessible import axe
 from tests.support.explorer import Explorer, graph_address
-from tests.support.serving import Served
+from tests.support.serving import Served, serve
 
 
 def shows_three_panes(page: Page) -> None:
@@ -96,3 +101,30 @@ def test_choices_are_kept_for_all_pages(page: Page, zoo: Served) -> None:
     expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
     Explorer(page)
     expect(types).to_have_count(0)
+
+
+def test_it_opens_on_a_generated_kernel_though_a_library_takes_longer(
+    page: Page, shared: Path, tmp_path: Path
+) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    read_paths(
+        settings, [shared / "traces" / "cuda-gpt-train"], name=None, tags=[], origin="ingest",
+        progress=lambda *_: None,
+    )  # fmt: skip
+    with serve(settings.data, "--workers", "0") as served:
+        page.goto(graph_address(served.url, "cuda-gpt-train"))
+        page.wait_for_url("**kernel=triton_**sel=source:**")
+        expect(page.locator("[data-stage=kernel] .cm-line.lit").first).to_be_visible()
+        expect(page.locator(".kernels [aria-selected=true]")).not_to_have_text("mm")
+
+
+def test_the_stages_of_a_kernel_are_tabs_on_its_page(page: Page, zoo: Served) -> None:
+    address = graph_address(zoo.url, "cuda-foo1")
+    kernels = httpx.get(f"{zoo.url}/api{address.removeprefix(zoo.url)}/explorer").json()["kernels"]
+    page.goto(f"{address}/kernels/{kernels[0]['name']}:{kernels[0]['calls'][0]['handle']}")
+    tabs = page.get_by_role("navigation", name="Stages of the kernel")
+    expect(tabs.get_by_role("button")).to_have_count(4)
+    expect(tabs.get_by_role("button", name="Kernel")).to_have_attribute("aria-pressed", "true")
+    tabs.get_by_role("button", name="IR post-fusion").press("Enter")
+    expect(page.locator("[data-stage=ir_post] .cm-line.lit").first).to_be_visible()
+    assert axe(page) == []

@@ -1,6 +1,9 @@
 // The texts of a graph from pass to pass. Pure.
-import { stageNamed } from "../../shared/naming";
+import { isCompiled, stageNamed } from "../../shared/naming";
+import { IR_POST, KERNEL, POST_GRAD, SOURCE, WRAPPER } from "../../shared/vocabulary";
 import type { Stage } from "../shapes";
+
+const OF_KERNEL: readonly string[] = [POST_GRAD, IR_POST, WRAPPER, KERNEL];
 
 export interface Step {
   stage: Stage;
@@ -19,4 +22,11 @@ export function stepsOf(stages: readonly Stage[]): Step[] {
     return { stage, before, panes: [...(before ? [before.id] : []), stage.id] };
   });
   return steps.length > 1 ? steps : [];
+}
+
+/** What a kernel is made from and compiled to, each beside the source. */
+export function stagesOfKernel(stages: readonly Stage[]): Step[] {
+  return stages
+    .filter(({ id, files }) => files.length && (OF_KERNEL.includes(id) || isCompiled(id)))
+    .map((stage) => ({ stage, before: null, panes: [SOURCE, stage.id] }));
 }

@@ -259,8 +259,8 @@ export class ExplorerState {
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
       // The most expensive kernel whose operations are highlighted or whose call computes the
-      // selection; without times, one that has code; a kernel that only names the selection in a
-      // comment comes last.
+      // selection; at first, and without times, one that has code; a kernel that only names the
+      // selection in a comment comes last.
       const code = this.index.matches(selected, "code");
       const isComputed = (kernel: Kernel) =>
         kernel.first === null ||
@@ -268,11 +268,14 @@ export class ExplorerState {
           (line) => this.index.namesAt("code", line, line, "op:").length > 0,
         );
       const computed = computing.filter(isComputed);
-      const written = computed.find(({ first }) => first !== null);
-      const [dearest] = spentIn(this.index, selected, computed, code).sort(
+      // Lines that are not yet aligned name no operations.
+      const named = this.picture.aligning ? computing : computed;
+      const generated = named.filter(({ first }) => first !== null);
+      const among = this.kernel === null && generated.length ? generated : computed;
+      const [dearest] = spentIn(this.index, selected, among, code).sort(
         (one, other) => other.us - one.us,
       );
-      const wanted = dearest?.kernel ?? written ?? computed[0] ?? computing[0];
+      const wanted = dearest?.kernel ?? generated[0] ?? computed[0] ?? computing[0];
       if (wanted) this.showKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);

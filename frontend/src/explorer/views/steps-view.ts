@@ -5,7 +5,7 @@ import { inSlices, whenIdle } from "../../shared/frames";
 import { differences, level } from "../code/level";
 import { withoutNoise } from "../code/noise";
 import { levelLines } from "../panes/compare";
-import { type Step, stepsOf } from "../panes/steps";
+import { type Step, stagesOfKernel, stepsOf } from "../panes/steps";
 import type { ViewHost } from "./host";
 
 /** Most lines of two texts that are compared without being asked. */
@@ -17,8 +17,10 @@ export class StepsView {
   constructor(private readonly host: ViewHost) {
     const row = host.root.querySelector<HTMLElement>(".pass-steps"); // not there beside an editor
     if (!row) return;
-    this.steps = stepsOf(host.state.picture.stages).map((step) => {
-      const shown = () => void host.showStages(step.panes, true);
+    const ofKernel = row.dataset.of === "kernel";
+    const steps = (ofKernel ? stagesOfKernel : stepsOf)(host.state.picture.stages);
+    this.steps = steps.map((step) => {
+      const shown = () => void host.showStages(step.panes, !ofKernel);
       return { step, entry: button(step.stage.title, { class: "segment" }, shown) };
     });
     row.append(...this.steps.map(({ entry }) => entry));

@@ -51,6 +51,14 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
     """Launches of this shape in the trace."""
     others: int = 0
     """Launches of other shapes."""
+    threads: int | None = None
+    """Threads of a C++ kernel."""
+    iterations: int | None = None
+    """Iterations of the loop that gives threads least to share."""
+    balance: Percent | None = None
+    """The share of the threads' time that is used, if all its iterations take equally long."""
+    vector: int | None = None
+    """Numbers of a vector in C++; 1 if it has none."""
 
 
 def geometry_of(shape: LaunchShape, device: Device, source: str) -> Geometry:
@@ -114,6 +122,8 @@ def compiled_for(facts: Mapping[str, object]) -> Device:
 def other_geometry(a: Geometry, b: Geometry) -> str:
     """Says how the launches of two kernels differ in size; empty if they do not, or if a size is
     not known. A library's kernel differs from call to call, so its size is not that of a call."""
+    if a.vector and b.vector and a.text != b.text:
+        return f"other threads or vectors: {a.text} → {b.text}."
     is_known = a.grid and b.grid and not a.kernel and not b.kernel
     if not is_known or (a.grid, a.block) == (b.grid, b.block):
         return ""

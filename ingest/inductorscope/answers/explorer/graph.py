@@ -244,20 +244,22 @@ def explorer(session: Session, run: str, slug: str) -> Explorer:
 
 
 def _dearest_line(session: Session, graph: Graph) -> SourceLine | None:
+    """Returns the line of the user's own that takes longest among those with a generated kernel, or
+    else any other."""
     if graph.time_us is None:
         return None
-    kernels = set(session.scalars(select(Kernel.id).where(Kernel.graph_id == graph.id)))
+    query = select(Kernel.id, Kernel.first_line).where(Kernel.graph_id == graph.id)
+    kernels = {kernel: first is not None for kernel, first in session.execute(query)}
     costs = select(LineCost.path, LineCost.line, LineCost.parts).where(
         LineCost.run_id == graph.run_id, LineCost.path.is_not(None)
     )
-    dearest: dict[bool, tuple[float, SourceLine]] = {}
+    dearest: dict[tuple[bool, bool], tuple[float, SourceLine]] = {}
     for path, line, parts in session.execute(costs.order_by(*SLOWEST_LINES).limit(MOST_LINES)):
         spent = sum(us for kernel, us in parts if kernel in kernels)
-        own = not is_library(path)
-        if spent > dearest.get(own, (0.0, None))[0]:
-            dearest[own] = (spent, SourceLine(path, line))
-    found = dearest.get(True) or dearest.get(False)
-    return found[1] if found else None
+        rank = not is_library(path), any(kernels.get(kernel, False) for kernel, _ in parts)
+        if spent > dearest.get(rank, (0.0, None))[0]:
+            dearest[rank] = (spent, SourceLine(path, line))
+    return dearest[max(dearest)][1] if dearest else None
 
 
 def _why_no_links(session: Session, run: str) -> str:

@@ -26,7 +26,7 @@ from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, ex
 from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
-from inductorscope.answers.machine.geometry import Launches
+from inductorscope.answers.machine.geometry import Launches, LibraryKernel
 from inductorscope.answers.machine.left_out import LeftOut, left_out_of
 from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import (
@@ -182,6 +182,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     time_source: str | None
     geometry: Geometry | None
     """The size of its launches; None if no file says anything about it."""
+    library: list[LibraryKernel]
+    """What a library's calls launched in the trace."""
     facts: dict[str, Any]
     call: KernelCallRow
     """The call in the address."""
@@ -305,6 +307,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         each_us=each(kernel),
         share=share(kernel.time_us, shared.kernels_us),
         geometry=shared.geometries.get(kernel.name),
+        library=[] if kernel.first_line else Launches(session, owner).of_library(kernel),
         facts={
             name: value
             for name, value in shared.facts.get(kernel.name, {}).items()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
+import msgspec
 from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -16,18 +17,32 @@ from inductorscope.analyze.machine.geometry import (
     computed_shape,
     geometry_of,
 )
+from inductorscope.analyze.machine.threads import shared_loops
 from inductorscope.answers.compile.story import STORY
 from inductorscope.answers.missing import NotAnalysed, begin
+from inductorscope.fields import Prose
 from inductorscope.formats.trace.shapes import Device, LaunchShape, UsualShape
+from inductorscope.formats.vocabulary import CODE
+from inductorscope.store.contents.texts import text_of
 from inductorscope.store.runs.compile_story import load_story
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, Run
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Profile, Run
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import plural
 
 TRACE, LOG = "the trace", "the log of compiling"
-CODE = "the code and the configuration in the log of compiling"
+COMPUTED = "the code and the configuration in the log of compiling"
 Seen = tuple[TraceKernel, UsualShape]
+
+
+class LibraryKernel(msgspec.Struct, frozen=True):
+    """A kernel that calls of a library launched in the trace."""
+
+    name: str
+    launches: int
+    each_us: float
+    launch: Prose
+    """The size of most launches; empty if it is not known."""
 
 
 class Launches:
@@ -40,7 +55,7 @@ class Launches:
 
     def of_graph(self, graph: Graph) -> dict[str, Geometry]:
         """Returns kernel → its geometry; kernels of which nothing is known are left out."""
-        found = self._in_traces(graph)
+        found = self._in_traces(graph) | self._on_cpu(graph)
         chosen = self._chosen.get((graph.compile_id or "").strip("[]"), {})
         facts = all_kernel_facts(self._session, graph.id)
         arguments = self.arguments(graph) if chosen else {}
@@ -49,12 +64,25 @@ class Launches:
             shape = computed_shape(facts[name], options, arguments.get(name, ()))
             geometry = found.get(name)
             if geometry is None and shape is not None:
-                geometry = geometry_of(shape, compiled_for(facts[name]), CODE)
+                geometry = geometry_of(shape, compiled_for(facts[name]), COMPUTED)
             elif geometry is None and tried:
                 geometry = Geometry(text=plural(tried, "configuration"), source=LOG)
             if geometry is not None:
                 found[name] = replace(geometry, configuration=options, tried=tried)
         return found
+
+    def of_library(self, kernel: Kernel) -> list[LibraryKernel]:
+        """Returns what the library's calls launched, the dearest first."""
+        query = select(TraceKernel).where(TraceKernel.kernel_id == kernel.id)
+        rows = self._session.scalars(query.order_by(TraceKernel.total_us.desc())).all()
+        ids = {row.profile_id for row in rows}
+        first = next((profile.id for profile in self._profiles if profile.id in ids), None)
+        return [
+            LibraryKernel(row.name, row.calls, row.total_us / max(row.calls, 1), found.text)
+            for row in rows
+            if row.profile_id == first
+            and (found := self.in_trace(row) or Geometry(text="", source=""))
+        ]
 
     def in_trace(self, row: TraceKernel) -> Geometry | None:
         profile = next(candidate for candidate in self._profiles if candidate.id == row.profile_id)
@@ -97,6 +125,19 @@ class Launches:
 
     def _shapes_of(self, profile: Profile) -> dict[int, UsualShape]:
         return self._shapes.setdefault(profile.id, dict(profile.facts.shapes))
+
+    def _on_cpu(self, graph: Graph) -> dict[str, Geometry]:
+        found: dict[str, Geometry] = {}
+        query = select(Kernel.name, Kernel.first_line, Kernel.last_line).where(
+            Kernel.graph_id == graph.id, Kernel.kind == "cpp", Kernel.first_line.is_not(None)
+        )
+        kernels = self._session.execute(query).all()
+        code = select(Artifact.digest).where(Artifact.graph_id == graph.id, Artifact.role == CODE)
+        digest = self._session.scalars(code).first() if kernels else None
+        lines = text_of(self._session, digest).split("\n")
+        for name, first, last in kernels:
+            found[name] = shared_loops(lines[(first or 1) - 1 : last])
+        return found
 
     def _in_traces(self, graph: Graph) -> dict[str, Geometry]:
         for profile in self._profiles:
