@@ -20,7 +20,6 @@ from inductorscope_server.web.answers import (
     whole,
 )
 from inductorscope_server.web.blobs import Content, content_of
-from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId
 from inductorscope_server.web.parts import Reading
 
@@ -28,14 +27,11 @@ api = APIRouter(tags=[openapi.FILES], dependencies=[READS_FILES])
 
 LineNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
-TEXT: Documented = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-
 
 @api.get(
     "/artifacts/{artifact}/text",
     summary="A stored file as text",
-    response_class=Response,
-    responses={**TEXT, **documented(404, 422)},
+    **openapi.answers("text/plain", 404, 422),
 )
 def artifact_text(
     request: Request,
@@ -63,8 +59,7 @@ def artifact_text(
 @api.get(
     "/artifacts/{artifact}/raw",
     summary="A stored file to download",
-    response_class=Response,
-    responses={**openapi.BYTES, **documented(404, 422)},
+    **openapi.answers(openapi.BYTES, 404, 422),
 )
 def artifact_raw(request: Request, session: Reading, artifact: ArtifactId) -> Response:
     """Returns the bytes as a download, which browsers never show."""

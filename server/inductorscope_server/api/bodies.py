@@ -29,7 +29,9 @@ class JobStarted(msgspec.Struct, frozen=True):
     job: str
 
 
-STARTED = openapi.answers(JobStarted, 202)
+def starts(*errors: int) -> dict[str, Any]:
+    """Returns the arguments of a route that starts a job for those who may."""
+    return openapi.answers(JobStarted, 403, *errors, status=202)
 
 
 def started(job: str) -> Response:

@@ -8,10 +8,10 @@ from inductorscope.fields import Prose
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import STARTED, CaptureRequest, started
+from inductorscope_server.api.bodies import CaptureRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts, Shared
 
 
@@ -37,20 +37,14 @@ class ModelsAnswer(msgspec.Struct, frozen=True):
 api = APIRouter(tags=[openapi.JOBS], dependencies=[READS])
 
 
-@api.get("/models", summary="Models to capture", responses=openapi.answers(ModelsAnswer))
+@api.get("/models", summary="Models to capture", **openapi.answers(ModelsAnswer))
 def models() -> Response:
     """Lists built-in models only; a worker may also run models from folders that its owner
     allows."""
     return as_json(ModelsAnswer(models=builtin_models()))
 
 
-@api.post(
-    "/captures",
-    status_code=202,
-    summary="Capture a model",
-    responses={**STARTED, **documented(403, 422)},
-    dependencies=[RUNS_CODE],
-)
+@api.post("/captures", summary="Capture a model", dependencies=[RUNS_CODE], **starts(422))
 def start_capture(parts: Shared, body: CaptureRequest) -> Response:
     """A worker compiles, times and profiles the model; the job's stream reports the progress."""
     return started(capture(parts, body))

@@ -15,7 +15,6 @@ from starlette.responses import Response
 from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json, attached
-from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.naming import ExplainedStage, GraphStage
 from inductorscope_server.web.parts import Analysing, Reading
@@ -23,8 +22,6 @@ from inductorscope_server.web.parts import Analysing, Reading
 api = APIRouter(prefix="/runs/{run}", dependencies=[READS])
 
 GRAPH = "/graphs/{slug}"
-CODE: Documented = {200: {"content": {"text/x-python": {"schema": {"type": "string"}}}}}
-TOML: Documented = {200: {"content": {"application/toml": {"schema": {"type": "string"}}}}}
 LAST_LINE = 10_000_000
 
 
@@ -32,7 +29,7 @@ LAST_LINE = 10_000_000
     f"{GRAPH}/nodes",
     summary="FX nodes and their inputs",
     tags=[openapi.GRAPHS],
-    responses={**openapi.answers(Nodes), **documented(404, 422)},
+    **openapi.answers(Nodes, 404, 422),
 )
 def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST_GRAD) -> Response:
     """Returns the nodes of an FX stage in line order, as parallel columns.
@@ -46,8 +43,7 @@ def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST
     f"{GRAPH}/annotated.py",
     summary="Output code with FX lines as comments",
     tags=[openapi.GRAPHS],
-    response_class=Response,
-    responses={**CODE, **documented(404, 422)},
+    **openapi.answers("text/x-python", 404, 422),
 )
 async def annotated_code(analysis: Analysing, run: RunId, slug: Slug) -> Response:
     """Returns the graph's `output_code.py`, still runnable, with the FX line that each kernel line
@@ -60,7 +56,7 @@ async def annotated_code(analysis: Analysing, run: RunId, slug: Slug) -> Respons
     f"{GRAPH}/reason",
     summary="Reasons for a line's links",
     tags=[openapi.GRAPHS],
-    responses={**openapi.answers(Reasons), **documented(404, 422)},
+    **openapi.answers(Reasons, 404, 422),
 )
 async def get_reason(
     analysis: Analysing,
@@ -83,8 +79,7 @@ async def get_reason(
     "/inductor.lock",
     summary="What the run's compiles are, as a lock",
     tags=[openapi.RUNS],
-    response_class=Response,
-    responses={**TOML, **documented(404, 422)},
+    **openapi.answers("application/toml", 404, 422),
 )
 async def run_lock(analysis: Analysing, run: RunId) -> Response:
     """Returns the file that `inductorscope lock --run` writes: breaks, kernels and the lines they

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from inductorscope_server.access.rules import OPEN
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts, Shared
 
 DATABASE_SECONDS = 3.0
@@ -29,11 +29,7 @@ class Health(msgspec.Struct, frozen=True):
     """What is wrong with the disk of the data folder, if there is little room left."""
 
 
-@api.get(
-    "/healthz",
-    summary="Health of the server",
-    responses={**openapi.answers(Health), **documented(503)},
-)
+@api.get("/healthz", summary="Health of the server", **openapi.answers(Health, 503))
 async def healthz(parts: Shared) -> Response:
     """For load balancers and scripts; needs no token.
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.access.rules import CHANGES, OPEN
-from inductorscope_server.api.bodies import STARTED, started
+from inductorscope_server.api.bodies import started, starts
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json, json_bytes
@@ -73,22 +73,13 @@ async def job_events(request: Request, job: JobId) -> StreamingResponse:
     return await events(request, job, "json", _message)
 
 
-@api.post(
-    "/{job}/cancel",
-    summary="Cancel a job",
-    responses={**openapi.answers(CancelAnswer), **documented(403, 404, 422)},
-)
+@api.post("/{job}/cancel", summary="Cancel a job", **openapi.answers(CancelAnswer, 403, 404, 422))
 def cancel_job(parts: Shared, job: JobId) -> Response:
     """Cancels the job for good; cancelling it again does nothing."""
     return as_json(CancelAnswer(cancelled=parts.jobs.cancel(job)))
 
 
-@api.post(
-    "/{job}/again",
-    status_code=202,
-    summary="Retry a job",
-    responses={**STARTED, **documented(403, 404, 409, 422)},
-)
+@api.post("/{job}/again", summary="Retry a job", **starts(404, 409, 422))
 def try_again(parts: Shared, job: JobId) -> Response:
     """Queues a failed or cancelled job again. Repeated requests return the same new job."""
     return started(parts.jobs.try_again(job))

@@ -31,7 +31,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import UPLOADS
-from inductorscope_server.api.bodies import STARTED, UploadRequest, check_announcement, started
+from inductorscope_server.api.bodies import UploadRequest, check_announcement, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Refusal, documented
@@ -94,9 +94,8 @@ RAW_BODY = {
 
 @api.post(
     "",
-    status_code=201,
     summary="Announce an upload",
-    responses={**openapi.answers(UploadState, 201), **documented(403, 413, 422, 429, 507)},
+    **openapi.answers(UploadState, 403, 413, 422, 429, 507, status=201),
 )
 def create_upload(parts: Shared, body: UploadRequest) -> Response:
     """Takes the names and sizes of the files. Then send each file with PATCH."""
@@ -105,7 +104,7 @@ def create_upload(parts: Shared, body: UploadRequest) -> Response:
     return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
 
 
-@api.get("", summary="Uploads that no job reads", responses=openapi.answers(KeptUploads))
+@api.get("", summary="Uploads that no job reads", **openapi.answers(KeptUploads))
 def kept_uploads(parts: Shared) -> Response:
     """Lists unfinished uploads, and those whose job failed within a day; newest first.
 
@@ -114,24 +113,14 @@ def kept_uploads(parts: Shared) -> Response:
     return as_json(KeptUploads(parts.jobs.uploads.kept()))
 
 
-@api.delete(
-    "/{upload}",
-    status_code=204,
-    summary="Drop an upload",
-    response_class=Response,
-    responses=documented(403, 404, 409, 507),
-)
+@api.delete("/{upload}", summary="Drop an upload", **openapi.answers(None, 403, 404, 409, 507))
 def drop_upload(parts: Shared, upload: UploadId) -> Response:
     """Removes an upload and its files. To drop an upload that a job reads, cancel the job."""
     parts.jobs.uploads.drop(upload)
     return Response(status_code=204)
 
 
-@api.get(
-    "/{upload}",
-    summary="State of an upload",
-    responses={**openapi.answers(UploadState), **documented(404, 422)},
-)
+@api.get("/{upload}", summary="State of an upload", **openapi.answers(UploadState, 404, 422))
 def upload_state(parts: Shared, upload: UploadId) -> Response:
     """Returns how much of each file has arrived. To resume an upload, continue each file from its
     `received`."""
@@ -252,12 +241,7 @@ async def _write_body(request: Request, file: Receiving, threads: CapacityLimite
     await to_thread.run_sync(write_last, limiter=threads)
 
 
-@api.post(
-    "/{upload}/finish",
-    status_code=202,
-    summary="Finish an upload",
-    responses={**STARTED, **documented(403, 404, 409, 422)},
-)
+@api.post("/{upload}/finish", summary="Finish an upload", **starts(404, 409, 422))
 def finish_upload(parts: Shared, upload: UploadId) -> Response:
     """Starts the job that reads the upload. Finishing again returns the same job."""
     return started(parts.jobs.uploads.finish(upload))

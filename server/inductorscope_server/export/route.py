@@ -25,7 +25,7 @@ from inductorscope_server.api.bodies import ExportOptions
 from inductorscope_server.serving.downloads import Download
 from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import RunId
 from inductorscope_server.web.parts import Parts, Shared
 
@@ -40,8 +40,7 @@ Chosen = Annotated[ExportOptions, Query()]
 @api.get(
     f"{urls.RUN}/export",
     summary="A run as one HTML file",
-    response_class=Response,
-    responses={**openapi.BYTES, **documented(404, 422, 503)},
+    **openapi.answers(openapi.BYTES, 404, 422, 503),
 )
 async def export_run(request: Request, parts: Shared, run: RunId, options: Chosen) -> Response:
     """Returns the run with its files, or what one page of its graphs shows, as an HTML file to
@@ -55,8 +54,7 @@ async def export_run(request: Request, parts: Shared, run: RunId, options: Chose
 @api.get(
     "/compare/{run}/{other}/export",
     summary="A comparison as one HTML file",
-    response_class=Response,
-    responses={**openapi.BYTES, **documented(404, 422, 503)},
+    **openapi.answers(openapi.BYTES, 404, 422, 503),
 )
 async def export_comparison(
     request: Request, parts: Shared, run: RunId, other: RunId, options: Chosen

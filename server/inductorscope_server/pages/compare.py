@@ -12,9 +12,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import RUNS_CODE
-from inductorscope_server.api.bodies import STARTED, MeasureRequest, started
+from inductorscope_server.api.bodies import MeasureRequest, started, starts
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading, Shared
 
@@ -72,12 +71,7 @@ def show_several(
     return parts.pages.render(request, "compare_several.html", page)
 
 
-@api.post(
-    PATH,
-    status_code=202,
-    summary="Measure two runs",
-    responses={**STARTED, **documented(403, 404, 422)},
-)
+@api.post(PATH, summary="Measure two runs", **starts(404, 422))
 def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
     """Measures both runs in fresh processes, in turns. Only for runs captured here."""
     return started(parts.jobs.programs.measure(run, other, settings=body.settings))

@@ -33,7 +33,7 @@ from inductorscope_server.web.answers import (
     as_packed_json,
     json_bytes,
 )
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Reading, Shared
 
@@ -96,9 +96,7 @@ def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
 
 
 @api.get(
-    "/explorer",
-    summary="Stages and kernels of a graph",
-    responses={**openapi.answers(Explorer), **documented(404, 422)},
+    "/explorer", summary="Stages and kernels of a graph", **openapi.answers(Explorer, 404, 422)
 )
 def get_explorer(request: Request, session: Reading, run: RunId, slug: Slug) -> Response:
     """The artifact with the text of each stage, and the kernels by time."""
@@ -107,9 +105,7 @@ def get_explorer(request: Request, session: Reading, run: RunId, slug: Slug) -> 
 
 
 @api.get(
-    "/machine",
-    summary="What Triton compiled of a kernel",
-    responses={**openapi.answers(MachineText), **documented(404, 422)},
+    "/machine", summary="What Triton compiled of a kernel", **openapi.answers(MachineText, 404, 422)
 )
 async def get_machine(
     analysis: Analysing, run: RunId, slug: Slug, kernel: KernelName, stage: StageOfKernel
@@ -121,22 +117,14 @@ async def get_machine(
         raise Refusal(422, str(error)) from None
 
 
-@api.get(
-    "/heat",
-    summary="Times of the source lines",
-    responses={**openapi.answers(Heat), **documented(404, 422)},
-)
+@api.get("/heat", summary="Times of the source lines", **openapi.answers(Heat, 404, 422))
 def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
     """The time per step of each line of the run's sources, over all graphs."""
     graph_of(session, run, slug)
     return as_json(heat(session, run))
 
 
-@api.get(
-    "/links",
-    summary="Links between lines",
-    responses={**openapi.answers(Links), **documented(404, 422)},
-)
+@api.get("/links", summary="Links between lines", **openapi.answers(Links, 404, 422))
 def get_links(request: Request, session: Reading, run: RunId, slug: Slug) -> Response:
     """The references of every line. Lines of different stages are linked if they refer to the same
     entity.

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import STARTED, MinifyForm, MinifyRequest, started
+from inductorscope_server.api.bodies import MinifyForm, MinifyRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
@@ -81,8 +81,7 @@ async def load_values(
 @api.get(
     f"{PATH}/report.md",
     summary="A run's failure as Markdown for an issue",
-    response_class=Response,
-    responses=documented(404),
+    **openapi.answers("text/markdown", 404),
 )
 async def get_report(page: Annotated[FailuresPage, Depends(load)]) -> Response:
     return Response(page.report, media_type="text/markdown; charset=utf-8")
@@ -91,8 +90,7 @@ async def get_report(page: Annotated[FailuresPage, Depends(load)]) -> Response:
 @api.get(
     f"{PATH}/minify/{FILE}",
     summary="The smallest failing program as a file",
-    response_class=Response,
-    responses=documented(404, 422),
+    **openapi.answers("text/x-python", 404, 422),
 )
 def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
     """A program that needs only torch. It ran here before it was stored."""
@@ -107,10 +105,9 @@ def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
 
 @api.post(
     f"{PATH}/minify",
-    status_code=202,
     dependencies=[RUNS_CODE],
     summary="Search for the smallest failing program",
-    responses={**STARTED, **documented(403, 404, 409, 422)},
+    **starts(404, 409, 422),
 )
 async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Response:
     """Reduces the graph to a smaller program that still fails. Only for runs captured here."""
@@ -119,10 +116,9 @@ async def post_minify(parts: Shared, run: RunId, body: MinifyRequest) -> Respons
 
 @api.post(
     f"{PATH}/{{search}}",
-    status_code=202,
     dependencies=[RUNS_CODE],
     summary="Search for the component that fails, or for the first wrong number",
-    responses={**STARTED, **documented(403, 404)},
+    **starts(404),
 )
 def post_search(parts: Shared, run: RunId, search: Search) -> Response:
     """Runs the program again to find where it fails. Only for runs captured here."""

@@ -18,10 +18,10 @@ from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
-from inductorscope_server.api.bodies import STARTED, BenchmarkRequest, started
+from inductorscope_server.api.bodies import BenchmarkRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
@@ -60,10 +60,7 @@ def show_permalink(
 
 
 @api.get(
-    f"{PATH}/case.py",
-    summary="A kernel's test case",
-    response_class=Response,
-    responses=documented(404, 422),
+    f"{PATH}/case.py", summary="A kernel's test case", **openapi.answers("text/x-python", 404, 422)
 )
 async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
     """A standalone file with the kernel, its FX nodes and inputs; it checks and times both."""
@@ -77,11 +74,7 @@ async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKe
 
 
 @api.post(
-    f"{PATH}/benchmark",
-    status_code=202,
-    dependencies=[RUNS_CODE],
-    summary="Benchmark a kernel",
-    responses={**STARTED, **documented(403, 404, 422)},
+    f"{PATH}/benchmark", dependencies=[RUNS_CODE], summary="Benchmark a kernel", **starts(404, 422)
 )
 def post_benchmark(
     parts: Shared,

@@ -27,7 +27,7 @@ from inductorscope_server.api.bodies import TryRequest
 from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.parts import Parts, Reading, Shared
 from inductorscope_server.web.security import is_loopback_name
@@ -120,9 +120,7 @@ async def _allow(request: Request, parts: Parts) -> None:
 
 
 @api.post(
-    urls.PLAY + "/ready",
-    summary="Start the playground",
-    responses={**openapi.answers(PlayReady), **documented(403, 503)},
+    urls.PLAY + "/ready", summary="Start the playground", **openapi.answers(PlayReady, 403, 503)
 )
 async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
@@ -131,11 +129,7 @@ async def ready(request: Request, parts: Shared) -> Response:
     return as_json(PlayReady(found.protections, found.cuda, found.names))
 
 
-@api.post(
-    urls.PLAY + "/tries",
-    summary="Compile code",
-    responses={**openapi.answers(Tried), **documented(403, 422, 503)},
-)
+@api.post(urls.PLAY + "/tries", summary="Compile code", **openapi.answers(Tried, 403, 422, 503))
 async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response:
     """Compiles the code in a confined process and reads what torch recorded as a run."""
     await _allow(request, parts)

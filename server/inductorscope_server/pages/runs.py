@@ -25,7 +25,7 @@ from inductorscope_server.access.rules import CHANGES, DELETES, OPEN, READS, who
 from inductorscope_server.api.bodies import RunChange
 from inductorscope_server.rendering.templating import web_folder
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, PLAIN, ArtifactId, Cursor, Line, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
@@ -157,11 +157,9 @@ def show_sample() -> Response:
 
 @api.delete(
     "/runs/{run}",
-    status_code=204,
     summary="Delete a run",
-    response_class=Response,
-    responses=documented(403, 404, 507),
     dependencies=[DELETES],
+    **openapi.answers(None, 403, 404, 507),
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
     """Moves a run to the trash. A run that is still being read is deleted for good, and its job
@@ -193,11 +191,9 @@ def list_at_its_noun(request: Request) -> Response:
 
 @api.patch(
     "/runs/{run}",
-    status_code=204,
     summary="Rename or tag a run",
-    response_class=Response,
-    responses=documented(403, 404, 409, 422, 507),
     dependencies=[CHANGES],
+    **openapi.answers(None, 403, 404, 409, 422, 507),
 )
 def patch(parts: Shared, run: RunId, wanted: RunChange) -> Response:
     """Renames and tags the run. Search finds the new name and tags."""

@@ -11,9 +11,9 @@ from pydantic import Json
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import STARTED, ImproveRequest, TrialRequest, started
+from inductorscope_server.api.bodies import ImproveRequest, TrialRequest, started, starts
 from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Reading, Shared
 
@@ -29,11 +29,7 @@ def load(session: Reading, run: RunId) -> TrialsPage:
 
 
 @api.post(
-    ONE,
-    status_code=202,
-    dependencies=[RUNS_CODE],
-    summary="Try a change of a captured program",
-    responses={**STARTED, **documented(403, 404, 422)},
+    ONE, dependencies=[RUNS_CODE], summary="Try a change of a captured program", **starts(404, 422)
 )
 def post_trial(parts: Shared, run: RunId, body: TrialRequest) -> Response:
     """Runs the program with and without the change, in fresh processes. Its files stay as they are.
@@ -43,10 +39,9 @@ def post_trial(parts: Shared, run: RunId, body: TrialRequest) -> Response:
 
 @api.post(
     SEARCH,
-    status_code=202,
     dependencies=[RUNS_CODE],
     summary="Search for changes that make a captured program faster",
-    responses={**STARTED, **documented(403, 404, 422)},
+    **starts(404, 422),
 )
 def post_improvement(parts: Shared, run: RunId, body: ImproveRequest) -> Response:
     """Tries the changes of the catalogue, and joins those that help. Only for captured runs."""

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 from inductorscope.settings import Settings
+from starlette.responses import Response
 
-from inductorscope_server.web.errors import Documented, ErrorAnswer
+from inductorscope_server.web.errors import ErrorAnswer, documented
 
 SCHEME = "token"
 
@@ -52,24 +53,33 @@ TAGS = [
 ]
 
 
-BYTES: Documented = {
-    200: {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-    }
-}
-"""The `responses` of a route that answers with a file."""
+BYTES = "application/octet-stream"
 SCHEMAS = "#/components/schemas/{name}"
 STRUCTS: list[type[msgspec.Struct]] = [ErrorAnswer]
 """The structs that routes answer with, or send."""
 
 
-def answers(struct: type[msgspec.Struct], status: int = 200) -> Documented:
-    """Returns OpenAPI's `responses` for a route that answers with a struct.
+def answers(
+    kind: type[msgspec.Struct] | str | None, *errors: int, status: int = 200
+) -> dict[str, Any]:
+    """Returns the arguments of a route that answers with a struct, with a text or bytes of a media
+    type, or with nothing; and with these statuses of errors.
 
     FastAPI would make the schema when the server starts, and check each answer with it."""
-    STRUCTS.append(struct)
-    content = {"application/json": {"schema": _reference(struct)}}
-    return {status: {"description": "Successful Response", "content": content}}
+    if kind is None:
+        return {
+            "status_code": 204, "response_class": Response, "responses": documented(*errors)
+        }  # fmt: skip
+    given: dict[str, Any] = {"status_code": status}
+    media, schema = "application/json", {"type": "string"}
+    if not isinstance(kind, str):
+        STRUCTS.append(kind)
+        schema = _reference(kind)
+    else:
+        given["response_class"], media = Response, kind
+        schema |= {"format": "binary"} if kind == BYTES else {}
+    found = {"description": "Successful Response", "content": {media: {"schema": schema}}}
+    return {**given, "responses": {status: found, **documented(*errors)}}
 
 
 def _reference(kind: type) -> dict[str, Any]:

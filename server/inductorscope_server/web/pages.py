@@ -18,7 +18,6 @@ from inductorscope_server.access.rules import READS
 from inductorscope_server.rendering.markdown import as_markdown, wants_markdown
 from inductorscope_server.rendering.templating import TABS, Pages
 from inductorscope_server.web.answers import as_json
-from inductorscope_server.web.errors import documented
 from inductorscope_server.web.openapi import answers
 from inductorscope_server.web.parts import Reading, Shared, prepare_analysis
 
@@ -124,8 +123,8 @@ def add_page(routes: APIRouter, page: Page, turn: Sequence[params.Depends]) -> N
         summary=page.summary,
         description=load.__doc__,
         response_model=None,
-        responses={**answers(page.twin_struct), **documented(404, 422)},
         dependencies=[*turn, page.needs],
+        **answers(page.twin_struct, 404, 422),
     )
     routes.add_api_route(
         page.path,
