@@ -9,7 +9,7 @@ import type { Bar } from "./bars";
 import { type Acts, listen } from "./input";
 import { laneAt, laneOut, rowAt, TITLE } from "./lanes";
 import { Loader } from "./loading";
-import { Painter, RULER } from "./paint";
+import { Painter, RULER, type Scene } from "./paint";
 import { around, exact, inside, length, panned, showing, type View, zoomed } from "./view";
 
 const SETTLED_MS = 250;
@@ -29,7 +29,7 @@ class Timeline implements Acts {
   private readonly panels = document.querySelector("#timeline-panels") as HTMLElement;
   private readonly search = part<HTMLInputElement>("search");
   private readonly found = part("found");
-  private readonly painter = new Painter(this.canvas);
+  private readonly painter = new Painter(this.canvas, () => this.scene());
   private readonly loader: Loader;
   private readonly tracks: readonly Track[];
   private readonly span: number;
@@ -45,7 +45,6 @@ class Timeline implements Acts {
   private match: number | null = null;
   private q: string;
   private width = 1;
-  private drawing = false;
   private settling = 0;
   private asked = 0;
   private readonly keys = this.bindKeys();
@@ -74,10 +73,7 @@ class Timeline implements Acts {
     offerKeys(this.keys);
     this.frame.addEventListener("scroll", () => this.redraw());
     new ResizeObserver(() => this.fit()).observe(this.frame);
-    document.addEventListener("themechange", () => {
-      this.painter.recolour();
-      this.redraw();
-    });
+    document.addEventListener("themechange", () => this.painter.recolour());
     this.startSearch(root);
     for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-key]")) {
       button.addEventListener("click", () => this.key(button.dataset.key ?? ""));
@@ -96,31 +92,20 @@ class Timeline implements Acts {
     this.room.style.height = `${this.lanes.height + RULER}px`;
     const height = Math.min(this.lanes.height + RULER, this.frame.clientHeight);
     this.canvas.style.height = `${height}px`;
-    this.painter.resize(this.width, height);
-    this.paint();
+    this.painter.size = { width: this.width, height };
+    this.painter.draw();
     this.loader.want(this.view, this.width);
   }
 
   private redraw(): void {
-    if (this.drawing) return;
-    this.drawing = true;
-    requestAnimationFrame(() => this.paint());
+    this.painter.later();
   }
 
-  private paint(): void {
-    this.drawing = false;
-    this.painter.draw({
-      view: this.view,
-      span: this.span,
-      lanes: this.lanes,
-      bars: this.loader.bars,
-      top: this.frame.scrollTop,
-      selected: this.selected,
-      matches: this.matches,
-      match: this.match,
-      mark: this.mark,
-      folded: this.folded,
-    });
+  private scene(): Scene {
+    const { view, span, lanes, selected, matches, match, mark, folded } = this;
+    const { bars } = this.loader;
+    const top = this.frame.scrollTop;
+    return { view, span, lanes, bars, top, selected, matches, match, mark, folded };
   }
 
   /** Shows another window; the address and the panels follow after a short pause. */
@@ -510,10 +495,7 @@ class Timeline implements Acts {
   /** The match to begin with, on a device if there is one. */
   private firstInView(direction: number): number {
     const { row = [], start_us: starts = [] } = this.matches ?? {};
-    const streams = this.tracks.filter(({ kind }) => kind === "stream");
-    const isOf = (at: number) =>
-      streams.some((of) => of.first_row <= at && at < of.first_row + of.rows);
-    const listed = [...row.keys()].filter((at) => isOf(row[at] ?? 0));
+    const listed = [...row.keys()].filter((at) => this.trackOf(row[at] ?? 0)?.kind === "stream");
     const all = listed.length ? listed : [...row.keys()];
     const first = all.findIndex((at) => (starts[at] ?? 0) >= this.view.start);
     return all.at(direction > 0 ? Math.max(first, 0) : first - (first < 0 ? 0 : 1)) ?? 0;

@@ -2,7 +2,7 @@
 import type { Event, Matches, Selected } from "../shared/api";
 import { microseconds } from "../shared/figures";
 import { hueOf } from "../shared/naming";
-import { colourOf } from "../shared/theme";
+import { Sheet } from "../shared/sheet";
 import type { Bars } from "./bars";
 import { type Lanes, ROW, TITLE } from "./lanes";
 import { length, type Tick, ticks, type View } from "./view";
@@ -22,8 +22,8 @@ const THIN = 3;
 
 type Rgb = [number, number, number];
 
-function rgb(token: string): Rgb {
-  const parts = colourOf(token).match(/[\d.]+/g) ?? [];
+function rgb(colour: string): Rgb {
+  const parts = colour.match(/[\d.]+/g) ?? [];
   return [Number(parts[0]), Number(parts[1]), Number(parts[2])];
 }
 
@@ -37,35 +37,6 @@ interface Hue {
   shades: string[];
   strong: string;
   pale: string;
-}
-
-/** The colours of the page's theme. */
-export class Palette {
-  readonly panel = rgb("panel");
-  readonly ink = colourOf("ink");
-  readonly soft = colourOf("soft");
-  readonly line = colourOf("line");
-  readonly sunk = colourOf("sunk");
-  readonly background = colourOf("panel");
-  readonly heat = colourOf("heat");
-  readonly accent = colourOf("accent");
-  readonly pin = colourOf("pin");
-  private readonly hues = new Map<string, Hue>();
-
-  of(category: string): Hue {
-    const token = hueOf(category);
-    let hue = this.hues.get(token);
-    if (!hue) {
-      const colour = rgb(token);
-      hue = {
-        shades: [0.34, 0.44, 0.54].map((part) => mixed(colour, this.panel, part)),
-        strong: mixed(colour, this.panel, 0.85),
-        pale: mixed(colour, this.panel, 0.2),
-      };
-      this.hues.set(token, hue);
-    }
-    return hue;
-  }
 }
 
 /** The marked stretch, in pixels. */
@@ -91,40 +62,50 @@ export interface Scene {
   folded: ReadonlySet<number>;
 }
 
-export class Painter {
-  private palette = new Palette();
-  private readonly pen: CanvasRenderingContext2D;
-  private width = 0;
-  private height = 0;
+export class Painter extends Sheet {
+  private readonly hues = new Map<string, Hue>();
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
-    const pen = canvas.getContext("2d", { alpha: false });
-    if (!pen) throw new Error("This browser cannot draw on a canvas.");
-    this.pen = pen;
+  /** `scene`: what is to be drawn now. */
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly scene: () => Scene,
+  ) {
+    super(canvas, { alpha: false });
   }
 
-  recolour(): void {
-    this.palette = new Palette();
+  override recolour(): void {
+    this.hues.clear();
+    super.recolour();
   }
 
-  resize(width: number, height: number): void {
-    const ratio = window.devicePixelRatio || 1;
-    this.width = width;
-    this.height = height;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
-    this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  /** The colours of a category's bars. */
+  private hueOf(category: string): Hue {
+    const token = hueOf(category);
+    let hue = this.hues.get(token);
+    if (!hue) {
+      const [colour, panel] = [rgb(this.ink(token)), rgb(this.ink("panel"))];
+      hue = {
+        shades: [0.34, 0.44, 0.54].map((part) => mixed(colour, panel, part)),
+        strong: mixed(colour, panel, 0.85),
+        pale: mixed(colour, panel, 0.2),
+      };
+      this.hues.set(token, hue);
+    }
+    return hue;
   }
 
-  draw(scene: Scene): void {
-    const { pen, palette, width, height } = this;
-    this.fill(palette.background, 0, 0, width, height);
+  draw(): void {
+    if (!this.begin()) return;
+    const { pen } = this;
+    const { width, height } = this.size;
+    const scene = this.scene();
+    this.fill("panel", 0, 0, width, height);
     const marks = ticks(scene.view, width);
     for (const { us } of marks) {
-      this.fill(palette.line, Math.round(this.x(scene, us)), 0, 1, height);
+      this.fill("line", Math.round(this.x(scene, us)), 0, 1, height);
     }
     const mark = scene.mark && this.marked(scene, scene.mark);
-    if (mark) this.fill(palette.pin, mark.x, 0, mark.wide, height);
+    if (mark) this.fill("pin", mark.x, 0, mark.wide, height);
     pen.font = FONT;
     pen.textBaseline = "middle";
     this.drawTracks(scene);
@@ -133,13 +114,13 @@ export class Painter {
     this.drawRuler(scene, marks, mark);
   }
 
-  private fill(colour: string, x: number, y: number, width: number, height: number): void {
-    this.pen.fillStyle = colour;
+  private fill(token: string, x: number, y: number, width: number, height: number): void {
+    this.pen.fillStyle = this.ink(token);
     this.pen.fillRect(x, y, width, height);
   }
 
   private x(scene: Scene, us: number): number {
-    return ((us - scene.view.start) / length(scene.view)) * this.width;
+    return ((us - scene.view.start) / length(scene.view)) * this.size.width;
   }
 
   private y(scene: Scene, row: number): number | null {
@@ -154,39 +135,41 @@ export class Painter {
   }
 
   private drawRuler(scene: Scene, marks: Tick[], mark: Marked | null): void {
-    const { pen, palette, width } = this;
-    this.fill(palette.sunk, 0, 0, width, RULER);
+    const { pen } = this;
+    const { width } = this.size;
+    this.fill("sunk", 0, 0, width, RULER);
     if (mark) {
-      this.fill(palette.pin, mark.x, 0, mark.wide, RULER);
-      this.fill(palette.accent, mark.x, RULER - 3, mark.wide, 3);
+      this.fill("pin", mark.x, 0, mark.wide, RULER);
+      this.fill("accent", mark.x, RULER - 3, mark.wide, 3);
     }
-    this.fill(palette.line, 0, RULER - 1, width, 1);
+    this.fill("line", 0, RULER - 1, width, 1);
     const { view, span } = scene;
     if (length(view) < span) {
-      this.fill(palette.line, 0, 0, width, STRIP);
+      this.fill("line", 0, 0, width, STRIP);
       const wide = Math.max(3, (length(view) / span) * width);
       const x = Math.min((view.start / span) * width, width - wide);
-      this.fill(palette.accent, x, 0, wide, STRIP);
+      this.fill("accent", x, 0, wide, STRIP);
     }
     for (const { us, label } of marks) {
       const x = Math.round(this.x(scene, us));
-      this.fill(palette.line, x, RULER - 7, 1, 7);
-      pen.fillStyle = palette.soft;
+      this.fill("line", x, RULER - 7, 1, 7);
+      pen.fillStyle = this.ink("soft");
       if (x + 4 + pen.measureText(label).width < width) pen.fillText(label, x + 4, LABEL);
     }
     if (!mark) return;
     const wide = mark.label.length * 7 + 8;
     if (mark.wide <= wide) return;
     const middle = (Math.max(0, mark.x) + Math.min(width, mark.x + mark.wide)) / 2;
-    this.fill(palette.pin, middle - wide / 2, STRIP + 1, wide, RULER - STRIP - 5);
-    pen.fillStyle = palette.ink;
+    this.fill("pin", middle - wide / 2, STRIP + 1, wide, RULER - STRIP - 5);
+    pen.fillStyle = this.ink("ink");
     pen.textAlign = "center";
     pen.fillText(mark.label, middle, LABEL);
     pen.textAlign = "left";
   }
 
   private drawTracks(scene: Scene): void {
-    const { pen, palette, width, height } = this;
+    const { pen } = this;
+    const { width, height } = this.size;
     for (const lane of scene.lanes.all) {
       const y = lane.y - scene.top + RULER;
       if (y > height || y + TITLE + lane.rows * ROW < RULER) continue;
@@ -196,9 +179,9 @@ export class Painter {
           this.drawRow(scene, scene.bars, lane.track.first_row + row, top);
         }
       }
-      this.fill(palette.sunk, 0, y, width, TITLE - 2);
-      this.fill(palette.line, 0, y, width, 1);
-      pen.fillStyle = palette.ink;
+      this.fill("sunk", 0, y, width, TITLE - 2);
+      this.fill("line", 0, y, width, 1);
+      pen.fillStyle = this.ink("ink");
       const folds = lane.track.rows > 1;
       const sign = !folds ? "" : scene.folded.has(lane.track.first_row) ? "▸ " : "▾ ";
       pen.fillText(`${sign}${lane.track.title}`, 6, y + TITLE / 2);
@@ -206,9 +189,9 @@ export class Painter {
   }
 
   private drawRow(scene: Scene, bars: Bars, row: number, top: number): void {
-    const { pen, palette } = this;
+    const { pen } = this;
     const { view } = scene;
-    const scale = this.width / length(view);
+    const scale = this.size.width / length(view);
     const [first, last] = bars.inRow(row, view.start, view.end);
     const tall = ROW - 2;
     const texts: [string, number, number][] = [];
@@ -226,10 +209,10 @@ export class Painter {
       const from = Math.max(-2, (start - view.start) * scale);
       const wide = Math.max(
         0.8,
-        Math.min(this.width + 2, (start - view.start) * scale + exact) - from,
+        Math.min(this.size.width + 2, (start - view.start) * scale + exact) - from,
       );
       const name = bars.name[at] as number;
-      const hue = palette.of(bars.categories[bars.category[at] as number] ?? "");
+      const hue = this.hueOf(bars.categories[bars.category[at] as number] ?? "");
       const count = bars.count[at] as number;
       if (count > 1) {
         // A merged bar is as high as the share of it that its events fill.
@@ -249,7 +232,7 @@ export class Painter {
         if (wide > LEAST_TEXT) texts.push([bars.names[name] ?? "", from, wide]);
       }
     }
-    pen.fillStyle = palette.ink;
+    pen.fillStyle = this.ink("ink");
     const letter = pen.measureText(TYPICAL).width / TYPICAL.length;
     for (const [text, from, wide] of texts) {
       const begin = Math.max(0, from) + 4;
@@ -264,10 +247,10 @@ export class Painter {
   private drawMatches(scene: Scene): void {
     const { matches, view } = scene;
     if (!matches) return;
-    const { pen, palette } = this;
+    const { pen } = this;
     const starts = matches.start_us;
-    const scale = this.width / length(view);
-    pen.fillStyle = palette.heat;
+    const scale = this.size.width / length(view);
+    pen.fillStyle = this.ink("heat");
     const last = new Map<number, number>();
     for (let at = 0; at < starts.length; at++) {
       const start = starts[at] as number;
@@ -275,11 +258,11 @@ export class Painter {
       if (end < view.start || start > view.end) continue;
       const row = matches.row[at] as number;
       const y = this.y(scene, row);
-      if (y === null || y + ROW < RULER || y > this.height) continue;
+      if (y === null || y + ROW < RULER || y > this.size.height) continue;
       const x = Math.max(-1, (start - view.start) * scale);
       if (Math.floor(x) === last.get(row)) continue; // already drawn
       last.set(row, Math.floor(x));
-      const wide = Math.max(2, Math.min(this.width + 1, (end - view.start) * scale) - x);
+      const wide = Math.max(2, Math.min(this.size.width + 1, (end - view.start) * scale) - x);
       pen.globalAlpha = at === scene.match ? 0.9 : 0.45;
       pen.fillRect(x, y, wide, ROW - 2);
     }
@@ -289,21 +272,21 @@ export class Painter {
   private drawSelected(scene: Scene): void {
     const { selected } = scene;
     if (!selected) return;
-    const { pen, palette } = this;
+    const { pen } = this;
     pen.save();
     pen.beginPath();
-    pen.rect(0, RULER, this.width, this.height);
+    pen.rect(0, RULER, this.size.width, this.size.height);
     pen.clip();
-    pen.strokeStyle = palette.accent;
+    pen.strokeStyle = this.ink("accent");
     pen.lineWidth = 1.2;
     const launch = selected.event.on_device ? selected.around.at(-1) : null;
     const pairs: [Event, Event][] = selected.launched.map(({ event, by }) => [by, event]);
     if (launch) pairs.push([launch, selected.event]);
     for (const [by, event] of pairs) this.drawFlow(scene, by, event);
     for (const around of selected.event.on_device ? selected.around : []) {
-      this.outline(scene, around, 1, palette.accent);
+      this.outline(scene, around, 1, this.ink("accent"));
     }
-    this.outline(scene, selected.event, 2, palette.ink);
+    this.outline(scene, selected.event, 2, this.ink("ink"));
     pen.restore();
   }
 
@@ -313,7 +296,7 @@ export class Painter {
     if (from === null || to === null) return;
     const x = this.x(scene, by.start_us + by.us);
     const until = this.x(scene, event.start_us);
-    if (Math.max(x, until) < 0 || Math.min(x, until) > this.width) return;
+    if (Math.max(x, until) < 0 || Math.min(x, until) > this.size.width) return;
     const { pen } = this;
     const bend = Math.max(20, Math.min(120, Math.abs(until - x) / 2));
     const begin = from + (to > from ? ROW - 2 : 0);
@@ -322,7 +305,7 @@ export class Painter {
     pen.moveTo(x, begin);
     pen.bezierCurveTo(x + bend, begin, until - bend, end, until, end);
     pen.stroke();
-    pen.fillStyle = this.palette.accent;
+    pen.fillStyle = this.ink("accent");
     pen.beginPath();
     pen.arc(until, end, 2.5, 0, 7);
     pen.fill();
@@ -333,7 +316,7 @@ export class Painter {
     if (y === null) return;
     const { pen } = this;
     const x = Math.max(-4, this.x(scene, event.start_us));
-    const end = Math.min(this.width + 4, this.x(scene, event.start_us + event.us));
+    const end = Math.min(this.size.width + 4, this.x(scene, event.start_us + event.us));
     pen.strokeStyle = colour;
     pen.lineWidth = thick;
     pen.strokeRect(x, y - 0.5, Math.max(2, end - x), ROW - 1);

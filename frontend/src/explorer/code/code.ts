@@ -92,7 +92,7 @@ export class Code {
     private readonly events: CodeEvents,
   ) {
     this.ruler = new Ruler((line) => this.reveal(line, true));
-    parent.append(this.ruler.canvas);
+    parent.append(this.ruler.element);
   }
 
   /** Created when the first text is shown: an empty view would be laid out for nothing. */

@@ -341,7 +341,7 @@ export class Pane {
   }
 
   redraw(): void {
-    this.code?.ruler.redraw();
+    this.code?.ruler.recolour();
     this.view?.recolour();
   }
 

@@ -1,14 +1,10 @@
 // The visible part of a scene, and its zoom. Pure.
+import type { Size } from "../../shared/sheet";
 import type { Box } from "./scene";
 
 const SMALLEST = 0.02;
 const LARGEST = 8;
 const MARGIN = 14;
-
-export interface Size {
-  width: number;
-  height: number;
-}
 
 export class Camera {
   x = 0;

@@ -1,7 +1,8 @@
 // The picture on a canvas: draws the visible part, and finds what is under the pointer.
-import { colourOf } from "../../shared/theme";
+import { make } from "../../shared/elements";
+import { Sheet } from "../../shared/sheet";
 import { stepOf } from "../code/heat";
-import { Camera, type Size } from "./camera";
+import { Camera } from "./camera";
 import { complete, type Graph } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 import { boundsOf, grown, holds } from "./scene";
@@ -52,31 +53,21 @@ function isNear(points: readonly number[], x: number, y: number, reach: number):
   return false;
 }
 
-export class Canvas {
-  readonly element = document.createElement("canvas");
+export class Canvas extends Sheet {
   readonly camera = new Camera();
-  private readonly observer: ResizeObserver;
-  private readonly pen = this.element.getContext("2d") as CanvasRenderingContext2D;
   private scene: Scene | null = null;
   private graph: Graph = complete("", "", [], []);
   private lights: Lights = NO_LIGHTS;
   private byTime = false;
   private mostTime = 0;
-  private readonly inks = new Map<string, string>();
-  private frame = 0;
   private readonly mono = getComputedStyle(document.documentElement).getPropertyValue("--mono");
-  size: Size = { width: 0, height: 0 };
 
   constructor(resized: () => void) {
-    this.element.className = "picture-canvas";
-    this.observer = new ResizeObserver((entries) => {
-      const box = entries.at(-1)?.contentRect;
-      if (!box || (box.width === this.size.width && box.height === this.size.height)) return;
-      this.size = { width: box.width, height: box.height };
+    super(make("canvas", { class: "picture-canvas" }));
+    this.watch(() => {
       resized();
       this.draw();
     });
-    this.observer.observe(this.element);
   }
 
   show(scene: Scene, graph: Graph): void {
@@ -94,22 +85,6 @@ export class Canvas {
   colourBy(time: boolean): void {
     this.byTime = time;
     this.later();
-  }
-
-  /** Redraw in the current colours. */
-  redraw(): void {
-    this.inks.clear();
-    this.later();
-  }
-
-  later(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
-  }
-
-  close(): void {
-    cancelAnimationFrame(this.frame);
-    this.observer.disconnect();
   }
 
   /** Finds what is at a position of the canvas. */
@@ -142,12 +117,6 @@ export class Canvas {
     this.later();
   }
 
-  private ink(name: string): string {
-    const ink = this.inks.get(name) ?? colourOf(name);
-    this.inks.set(name, ink);
-    return ink;
-  }
-
   private inSight(box: Box): boolean {
     const [left, top] = this.camera.toScreen(box.x, box.y);
     const { zoom } = this.camera;
@@ -157,16 +126,10 @@ export class Canvas {
     );
   }
 
-  private draw(): void {
-    const { element, pen, scene, camera } = this;
-    const scale = window.devicePixelRatio || 1;
-    const [width, height] = [this.size.width * scale, this.size.height * scale].map(Math.round);
-    if (!width || !height) return;
-    if (element.width !== width) element.width = width;
-    if (element.height !== height) element.height = height;
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    if (!scene) return;
+  draw(): void {
+    const { pen, scene, camera } = this;
+    const scale = this.begin();
+    if (!scale || !scene) return;
     const zoom = camera.zoom * scale;
     pen.setTransform(zoom, 0, 0, zoom, camera.x * scale, camera.y * scale);
     const groups = scene.groups.filter((box) => this.inSight(box));

@@ -1,6 +1,6 @@
 // Lays out a neighbourhood: readable boxes, with the nodes of a group in a box around them. Pure.
 import { Graph as Layers, layout } from "@dagrejs/dagre";
-import type { Size } from "./camera";
+import type { Size } from "../../shared/sheet";
 import type { Graph } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 

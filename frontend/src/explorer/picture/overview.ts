@@ -1,6 +1,6 @@
 // Lays out the whole graph, in time linear in its size: a tile per group, its nodes as cells in it;
 // groups in rows by how many others come before them, rows in columns as in a newspaper. Pure.
-import type { Size } from "./camera";
+import type { Size } from "../../shared/sheet";
 import { type Graph, giverFor } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
 

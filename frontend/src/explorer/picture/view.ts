@@ -431,7 +431,7 @@ export class PictureView {
   }
 
   recolour(): void {
-    this.canvas.redraw();
+    this.canvas.recolour();
   }
 
   close(): void {

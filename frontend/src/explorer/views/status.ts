@@ -9,27 +9,9 @@ import type { Selected } from "../state/links";
 import type { ExplorerState } from "../state/state";
 import { type Certainty, ofSelection, placeName } from "../state/summary";
 
-interface Facts {
-  names: string[];
-  /** The user's line that is selected, which says more than the names of its nodes. */
-  line: string | null;
-  from: string | null;
-  /** Number of lines that n and p step through. */
-  matches: number;
-  /** Kernels that compute it. */
-  kernels: number;
-  /** The selection's part of their time. */
-  spent: Spent[];
-  certainty: Certainty | null;
-  match: { at: number; of: number } | null;
-  preview: boolean;
-  /** The cost in other graphs. */
-  elsewhere: HTMLElement | null;
-}
-
-function chipOf(facts: Facts): Node[] {
-  if (!facts.matches || !facts.certainty) return [];
-  const [least, best] = [certainty(facts.certainty.least), certainty(facts.certainty.best)];
+function chipOf(known: Certainty | null): Node[] {
+  if (!known) return [];
+  const [least, best] = [certainty(known.least), certainty(known.best)];
   if (!least || !best) return [];
   const label = least === best ? best.title : `${best.title}, partly ${least.title}`;
   const title = `${least.meaning}. Click, or e: how is this known?`;
@@ -76,32 +58,6 @@ function timeOf(spent: readonly Spent[], state: ExplorerState): Node[] {
   return [span];
 }
 
-function partsOf(facts: Facts, state: ExplorerState): Node[] {
-  const words = facts.preview
-    ? "What the pointer is on. Click or Enter keeps it."
-    : "Kept until you select another line or press Esc.";
-  const parts: Node[] = [
-    make("span", { class: "state", title: words }, facts.preview ? "Preview" : "Kept"),
-  ];
-  const named = facts.names.slice(0, 3).join(", ");
-  const more = facts.names.length > 3 ? ` and ${facts.names.length - 3} more` : "";
-  const what = facts.line ?? named + more;
-  if (what) {
-    const title = facts.names.slice(0, 60).join("\n");
-    parts.push(make("b", { class: "entities", title }, what));
-  }
-  if (facts.from) parts.push(make("span", {}, facts.from));
-  const { matches, match, kernels } = facts;
-  const linked = [
-    match ? `match ${match.at} of ${match.of}` : matches ? count(matches, "match", "matches") : "",
-    kernels ? count(kernels, "kernel") : "",
-  ].filter(Boolean);
-  parts.push(make("span", {}, linked.join(" in ") || "nothing is linked to this line"));
-  parts.push(...chipOf(facts), ...timeOf(facts.spent, state));
-  if (facts.elsewhere) parts.push(facts.elsewhere);
-  return parts;
-}
-
 export class StatusLine {
   constructor(
     private readonly root: HTMLElement,
@@ -113,7 +69,7 @@ export class StatusLine {
   show(): void {
     const { hovered, selected, trouble } = this.state;
     const shown = hovered ?? selected;
-    if (shown) this.root.replaceChildren(...partsOf(this.facts(shown), this.state));
+    if (shown) this.root.replaceChildren(...this.partsOf(shown));
     else this.say(trouble ?? "Point at a line to see what it became. Click or Enter keeps it.");
   }
 
@@ -127,24 +83,37 @@ export class StatusLine {
     this.root.replaceChildren(make("span", {}, sentence));
   }
 
-  private facts(selected: Selected): Facts {
-    const { state } = this;
-    const { index, picture, stop } = state;
-    const kernels = state.kernelsOf(selected);
-    const code = index.matches(selected, "code");
+  private partsOf(selected: Selected): Node[] {
+    const { index, picture, stop, hovered } = this.state;
+    const words =
+      selected === hovered
+        ? "What the pointer is on. Click or Enter keeps it."
+        : "Kept until you select another line or press Esc.";
+    const parts: Node[] = [
+      make("span", { class: "state", title: words }, selected === hovered ? "Preview" : "Kept"),
+    ];
     const place = selected.origin ? placeName(picture, selected.origin) : null;
     const isSource = selected.origin?.key.startsWith("source:") ?? false;
-    return {
-      certainty: ofSelection(index, selected),
-      names: index.namesOf(selected),
-      line: isSource ? place : null,
-      from: place && !isSource ? `from ${place}` : null,
-      matches: state.countMatches(selected, kernels),
-      kernels: kernels.length,
-      spent: spentIn(index, selected, kernels, code),
-      match: stop && selected === state.selected ? stop.place : null,
-      preview: selected === state.hovered,
-      elsewhere: this.elsewhere(selected),
-    };
+    const names = index.namesOf(selected);
+    const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+    // The user's line says more than the names of its nodes.
+    const what = isSource ? place : names.slice(0, 3).join(", ") + more;
+    if (what) {
+      parts.push(make("b", { class: "entities", title: names.slice(0, 60).join("\n") }, what));
+    }
+    if (place && !isSource) parts.push(make("span", {}, `from ${place}`));
+    const kernels = this.state.kernelsOf(selected);
+    const matches = this.state.countMatches(selected, kernels);
+    const match = stop && selected === this.state.selected ? stop.place : null;
+    const linked = [
+      match ? `match ${match.at} of ${match.of}` : matches && count(matches, "match", "matches"),
+      kernels.length && count(kernels.length, "kernel"),
+    ].filter(Boolean);
+    parts.push(make("span", {}, linked.join(" in ") || "nothing is linked to this line"));
+    if (matches) parts.push(...chipOf(ofSelection(index, selected)));
+    const code = index.matches(selected, "code");
+    parts.push(...timeOf(spentIn(index, selected, kernels, code), this.state));
+    const elsewhere = this.elsewhere(selected);
+    return elsewhere ? [...parts, elsewhere] : parts;
   }
 }
