@@ -46,14 +46,11 @@ function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
   // A trace alone records operations without their type, so any limit may apply.
   const anyType = data.trace && placed.some(({ kernel }) => kernel.operations);
-  const byRate = new Map<number, string[]>();
-  for (const [dtype, rate] of Object.entries(data.peaks.matmul)) {
-    if (anyType || dtype === "float32" || used.has(dtype)) {
-      byRate.set(rate, [...(byRate.get(rate) ?? []), dtype]);
-    }
-  }
-  const limits = [...byRate]
-    .map(([rate, dtypes]) => [dtypes.join(", "), rate] as const)
+  const peaks = Object.entries(data.peaks.matmul).filter(
+    ([dtype]) => anyType || dtype === "float32" || used.has(dtype),
+  );
+  const limits = [...Map.groupBy(peaks, ([, rate]) => rate)]
+    .map(([rate, alike]) => [alike.map(([dtype]) => dtype).join(", "), rate] as const)
     .sort((a, b) => b[1] - a[1]);
   const top = limits[0]?.[1] ?? data.peaks.vector;
   const right = Math.max(4 * (top / data.peaks.memory), ...placed.map((dot) => dot.intensity * 2));

@@ -347,9 +347,8 @@ export class Explorer implements ViewHost {
     const path = /^source:(.+)/.exec(origin?.key ?? "")?.[1];
     const time = path && origin ? this.heat.get(path)?.get(origin.first) : null;
     if (!time || origin?.first !== origin?.last) return null;
-    const links = this.root.querySelectorAll<HTMLAnchorElement>(".graph-links a");
     const select = encodeURI(`source:${path}:${origin?.first}`);
-    return elsewhere([...links], this.picture.graph.slug, time, select);
+    return elsewhere(this.graphLinks, this.picture.graph.slug, time, select);
   }
 
   // --- events of panes ---------------------------------------------------------------------------
@@ -391,15 +390,18 @@ export class Explorer implements ViewHost {
     else this.change(false);
   }
 
-  /** The link to a graph of the run. */
-  private linkTo(slug: string): HTMLAnchorElement | undefined {
-    const links = this.root.querySelectorAll<HTMLAnchorElement>(".graph-links a");
-    return [...links].find(({ dataset }) => dataset.slug === slug);
+  /** The links to the graphs of the run. */
+  private get graphLinks(): HTMLAnchorElement[] {
+    return [...this.root.querySelectorAll<HTMLAnchorElement>(".graph-links a")];
   }
 
-  added(after: Pane): void {
+  private linkTo(slug: string): HTMLAnchorElement | undefined {
+    return this.graphLinks.find(({ dataset }) => dataset.slug === slug);
+  }
+
+  added(after: Pane | null): void {
     this.comparison.end();
-    const address = this.state.addPane(after.address);
+    const address = after && this.state.addPane(after.address);
     if (!address) return;
     this.change(true);
     this.arranged();
@@ -429,9 +431,9 @@ export class Explorer implements ViewHost {
     this.status.sayOnce(await said);
   }
 
-  closed(pane: Pane): void {
-    if (this.comparison.holds(pane)) this.comparison.end();
-    const left = this.state.closePane(pane.address);
+  closed(pane: Pane | null): void {
+    if (pane && this.comparison.holds(pane)) this.comparison.end();
+    const left = pane && this.state.closePane(pane.address);
     if (!left) return;
     this.change(false);
     this.arranged();
@@ -443,8 +445,7 @@ export class Explorer implements ViewHost {
 
   /** The pages with which a pane can be compared. */
   comparable(pane: Pane): Entry[] {
-    const links = this.root.querySelectorAll<HTMLElement>(".graph-links a");
-    const siblings = Array.from(links, ({ dataset }) => ({
+    const siblings = this.graphLinks.map(({ dataset }) => ({
       slug: dataset.slug ?? "",
       direction: dataset.direction ?? "",
     }));

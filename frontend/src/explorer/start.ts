@@ -2,7 +2,7 @@
 
 import { make } from "../shared/elements";
 import { ask, sentenceOf } from "../shared/server";
-import { Commands } from "./commands";
+import { startCommands } from "./commands";
 import { Explorer } from "./explorer";
 import { followAligning, followReading, readingStep } from "./reading";
 import type { GraphPicture, Links } from "./shapes";
@@ -38,7 +38,7 @@ export async function start(root: HTMLElement): Promise<Explorer | null> {
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
     const explorer = new Explorer(root, picture, new LinkIndex(shown), texts, errors);
-    new Commands(explorer);
+    startCommands(explorer);
     findable(explorer);
     if (picture.reading) {
       followReading({ run, explorerUrl, linksUrl }, (step) => explorer.readingIs(step));

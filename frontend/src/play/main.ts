@@ -5,7 +5,7 @@ import { start } from "../explorer/start";
 import { openingTarget } from "../explorer/state/opening";
 import { startTop } from "../page/header";
 import type { PlayPage, PlayReady, Tried } from "../shared/api";
-import { make } from "../shared/elements";
+import { button, make } from "../shared/elements";
 import { microseconds } from "../shared/figures";
 import { ask, askText, sentenceOf } from "../shared/server";
 import { POST_GRAD } from "../shared/vocabulary";
@@ -265,8 +265,7 @@ class Play {
     const key = `fork ${this.fork?.run}`;
     if (!this.fork?.uploaded || localStorage.getItem(key)) return false;
     if (why === "typed") return true;
-    const agree = make("button", { class: "button" }, "Run it");
-    agree.addEventListener("click", () => {
+    const agree = button("Run it", {}, () => {
       localStorage.setItem(key, "agreed");
       this.editor.view.focus();
       void this.compile("asked");

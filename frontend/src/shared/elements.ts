@@ -66,8 +66,9 @@ export function cutName(name: string): HTMLElement {
   );
 }
 
-export function button(label: string, attributes: Attributes, pressed: () => void) {
-  const element = make("button", { type: "button", class: "button", ...attributes }, label);
+export function button(label: string | Child[], attributes: Attributes, pressed: () => void) {
+  const parts = typeof label === "string" ? [label] : label;
+  const element = make("button", { type: "button", class: "button", ...attributes }, ...parts);
   element.addEventListener("click", pressed);
   return element;
 }

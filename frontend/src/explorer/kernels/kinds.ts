@@ -7,9 +7,7 @@ export function kindOf(kernel: Kernel): string {
 
 /** The kinds and how many kernels each has, the most frequent first. */
 export function kindsOf(kernels: readonly Kernel[]): { kind: string; kernels: number }[] {
-  const counts = new Map<string, number>();
-  for (const kernel of kernels) counts.set(kindOf(kernel), (counts.get(kindOf(kernel)) ?? 0) + 1);
-  return [...counts]
-    .map(([kind, number]) => ({ kind, kernels: number }))
+  return [...Map.groupBy(kernels, kindOf)]
+    .map(([kind, own]) => ({ kind, kernels: own.length }))
     .sort((one, other) => other.kernels - one.kernels);
 }

@@ -76,8 +76,8 @@ export function compareMenu(
 ): [HTMLElement, HTMLElement] {
   return menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
     const attributes = { class: "menu-entry", popovertarget: id, popovertargetaction: "hide" };
-    const neighbour = button("The pane on the right, lines aligned", attributes, withNeighbour);
-    neighbour.append(make("kbd", {}, "d"));
+    const label = ["The pane on the right, lines aligned", make("kbd", {}, "d")];
+    const neighbour = button(label, attributes, withNeighbour);
     const links = entries().map(({ label, line, left, right }) => {
       const href = `/beside?left=${nameOf(left)}&right=${nameOf(right)}${line ? `#line=${line}` : ""}`;
       return make("a", { class: "menu-entry", href }, label);

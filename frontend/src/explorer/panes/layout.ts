@@ -98,9 +98,9 @@ export function fillTabs(
       const on = pane === shown;
       panel.classList.toggle("shown", on);
       const attributes = { class: null, role: "tab", "aria-selected": String(on) };
-      const tab = button(title, attributes, () => show(pane));
-      if (lit) tab.append(make("span", { class: "num", title: count(lit, "lit line") }, ` ${lit}`));
-      return tab;
+      const number = { class: "num", title: count(lit, "lit line") };
+      const label = [title, lit ? make("span", number, ` ${lit}`) : null];
+      return button(label, attributes, () => show(pane));
     }),
   );
   tabs.querySelectorAll("button")[focused]?.focus();

@@ -1,9 +1,6 @@
 // A button in a pane's head and its menu, which is filled each time it opens.
 import { make } from "../../shared/elements";
 
-/** The menu's width in the style sheet, in pixels. */
-const WIDTH = 270;
-
 export interface MenuWords {
   sign: string;
   title: string;
@@ -21,11 +18,8 @@ export function menuOf(
     sign,
   );
   menu.addEventListener("beforetoggle", (event) => {
-    if (event.newState !== "open") return;
-    menu.replaceChildren(...entries().filter((entry) => entry !== null));
-    const { left, right, bottom } = open.getBoundingClientRect();
-    menu.style.top = `${bottom + 2}px`;
-    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - WIDTH - 8, right))}px`;
+    if (event.newState === "open")
+      menu.replaceChildren(...entries().filter((entry) => entry !== null));
   });
   menu.addEventListener("toggle", (event) => {
     if (event.newState === "open") menu.querySelector<HTMLElement>(".menu-entry")?.focus();

@@ -41,9 +41,15 @@ function listOf(
   for (const at of nodes.slice(0, LISTED)) {
     const node = graph.nodes[at];
     if (!node) continue;
-    const entry = button("", { class: "chain-link", title: node.type }, () => choose(at));
-    entry.append(make("span", { class: "chain-label" }, node.name), ` ${node.op}`);
-    list.append(make("li", {}, entry));
+    const label = [make("span", { class: "chain-label" }, node.name), ` ${node.op}`];
+    const attributes = { class: "chain-link", title: node.type };
+    list.append(
+      make(
+        "li",
+        {},
+        button(label, attributes, () => choose(at)),
+      ),
+    );
   }
   if (nodes.length > LISTED) {
     list.append(make("li", { class: "soft" }, `and ${nodes.length - LISTED} more`));

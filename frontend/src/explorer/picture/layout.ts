@@ -47,15 +47,14 @@ function blocksOf(graph: Graph, nodes: readonly number[]): Block[] {
   const shares = new Map<number, number>();
   for (const group of nodes.flatMap(groupsOf)) shares.set(group, (shares.get(group) ?? 0) + 1);
   const share = (group: number) => shares.get(group) ?? 0;
-  const blocks = new Map<string, Block>();
-  for (const at of nodes) {
-    const [group = null] = [...groupsOf(at)].sort((one, other) => share(other) - share(one));
-    const key = group === null ? `node ${at}` : `group ${group}`;
-    const block = blocks.get(key) ?? { group, nodes: [] };
-    block.nodes.push(at);
-    blocks.set(key, block);
-  }
-  return [...blocks.values()];
+  const blocks = Map.groupBy(nodes, (at) => {
+    const [group] = [...groupsOf(at)].sort((one, other) => share(other) - share(one));
+    return group ?? `node ${at}`;
+  });
+  return [...blocks].map(([key, own]) => ({
+    group: typeof key === "number" ? key : null,
+    nodes: own,
+  }));
 }
 
 function sizeOf(graph: Graph, at: number): Size {

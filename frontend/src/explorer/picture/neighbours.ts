@@ -18,13 +18,10 @@ function between(first: number, last: number): number[] {
 }
 
 function gathered(found: readonly Omit<Neighbour, "values">[]): Neighbour[] {
-  const byGroup = new Map<number, Neighbour>();
-  for (const one of found) {
-    const before = byGroup.get(one.group);
-    if (before) before.values++;
-    else byGroup.set(one.group, { ...one, values: 1 });
-  }
-  return [...byGroup.values()];
+  const byGroup = Map.groupBy(found, ({ group }) => group);
+  return [...byGroup.values()].flatMap(([first, ...others]) =>
+    first ? { ...first, values: 1 + others.length } : [],
+  );
 }
 
 /** Nodes that a step leads to, following those that no call computes, such as views. */

@@ -257,12 +257,10 @@ function wordsOf(
     const asked = selected.wholeKernel
       ? absent
       : absent.filter((node) => named.includes(`fx:${node}`));
-    const elsewhere = new Map<string, string[]>();
-    for (const node of asked) {
+    const elsewhere = Map.groupBy(asked, (node) => {
       const other = picture.kernels.find((each) => computes(index, each, node));
-      const title = other ? numbered(other) : "";
-      elsewhere.set(title, [...(elsewhere.get(title) ?? []), node]);
-    }
+      return other ? numbered(other) : "";
+    });
     for (const [title, nodes] of elsewhere) {
       const shown =
         nodes.slice(0, 6).join(", ") + (nodes.length > 6 ? ` and ${nodes.length - 6} more` : "");

@@ -3,20 +3,11 @@ import { choose, chosen } from "../../shared/choices";
 
 const ARRANGED = ["panes", "width"];
 
-class Choice {
-  constructor(
-    private readonly name: string,
-    private readonly standard: boolean,
-  ) {}
-
-  read(): boolean {
-    const kept = chosen(this.name);
-    return kept === null ? this.standard : kept === "1";
-  }
-
-  write(value: boolean): void {
-    choose(this.name, value ? "1" : "0");
-  }
+function choice(name: string, standard: "0" | "1") {
+  return {
+    read: () => (chosen(name) ?? standard) === "1",
+    write: (value: boolean) => choose(name, value ? "1" : "0"),
+  };
 }
 
 /** The panes as the reader last arranged them, as fields of an address. A choice holds no commas. */
@@ -27,8 +18,8 @@ export const panes = {
     for (const name of ARRANGED) choose(name, (fields.get(name) ?? "").replaceAll(",", "."));
   },
 };
-export const fold = new Choice("fold-types", true);
-export const wrap = new Choice("wrap-lines", false);
-export const hideNoise = new Choice("hide-noise", true);
-export const colours = new Choice("line-colours", true);
-export const chainOpen = new Choice("chain-open", true);
+export const fold = choice("fold-types", "1");
+export const wrap = choice("wrap-lines", "0");
+export const hideNoise = choice("hide-noise", "1");
+export const colours = choice("line-colours", "1");
+export const chainOpen = choice("chain-open", "1");

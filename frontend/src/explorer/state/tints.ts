@@ -10,14 +10,15 @@ export const TINTS = 8;
 export const PLAIN = 0;
 
 export class Tints {
-  private readonly index: LinkIndex;
   /** Stages whose lines give the colours: the sources, or else the nodes of the graph. */
   private readonly sources: readonly string[];
   private ofNode: Map<string, number> | null = null;
   private readonly known = new Map<string, Map<number, number>>();
 
-  constructor(index: LinkIndex, sources: readonly string[]) {
-    this.index = index;
+  constructor(
+    private readonly index: LinkIndex,
+    sources: readonly string[],
+  ) {
     const linked = sources.map((path) => `source:${path}`).filter((key) => index.has(key));
     this.sources = linked.length ? linked : [POST_GRAD];
   }

@@ -77,10 +77,8 @@ export class ChainView {
     const { place } = link;
     if (!place) return make("span", { class: "chain-link" }, label, " ", text);
     const how = link.how ?? certainty(link.known)?.title ?? "";
-    const entry = button("", { class: `chain-link known-${link.known}`, title: how }, () =>
-      this.host.lead(place),
-    );
-    entry.append(label, " ", text);
+    const attributes = { class: `chain-link known-${link.known}`, title: how };
+    const entry = button([label, " ", text], attributes, () => this.host.lead(place));
     if (link.note === null) void this.fill(text, entry, link, how);
     return entry;
   }

@@ -84,15 +84,14 @@ export class ReasonsView {
 
   private row(reason: Reason): HTMLElement {
     const { stage, title, key, line, known } = reason;
-    const go = button("", { class: `chain-link known-${known}` }, () => {
+    const label = make("span", { class: "chain-label" }, `${title} ${line}`);
+    const text = make("span", { class: "chain-text" });
+    const go = button([label, " ", text], { class: `chain-link known-${known}` }, () => {
       this.root.hidePopover();
       const file = key.startsWith("source:") ? key.slice("source:".length) : null;
       const kernel = stage === "kernel" ? this.host.state.kernel : null;
       void this.host.lead({ stage, key, line, file, kernel, handle: null });
     });
-    go.append(make("span", { class: "chain-label" }, `${title} ${line}`), " ");
-    const text = make("span", { class: "chain-text" });
-    go.append(text);
     void this.host
       .lineText(key, line)
       .then((found) => text.append((found ?? "").trim()))

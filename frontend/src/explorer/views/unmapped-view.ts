@@ -47,11 +47,9 @@ export class UnmappedView {
   private part(title: string, all: readonly Unmapped[], stage: string): HTMLElement {
     const part = make("section", {}, make("h3", {}, title));
     if (!all.length) part.append(make("p", { class: "soft" }, "Every one is explained."));
-    const byReason = new Map<string, Unmapped[]>();
-    for (const one of all) {
-      const reason = one.reason.replace(/^The line is \S+;/, "The operation is known;");
-      byReason.set(reason, [...(byReason.get(reason) ?? []), one]);
-    }
+    const byReason = Map.groupBy(all, ({ reason }) =>
+      reason.replace(/^The line is \S+;/, "The operation is known;"),
+    );
     const groups = [...byReason].sort((one, other) => other[1].length - one[1].length);
     for (const [reason, rows] of groups) {
       const list = make("ul", {}, ...rows.slice(0, LISTED).map((row) => this.row(row, stage)));
@@ -64,15 +62,18 @@ export class UnmappedView {
   }
 
   private row(one: Unmapped, stage: string): HTMLElement {
-    const entry = button("", { class: "chain-link", title: one.text }, () => {
+    const label = [
+      make("span", { class: "chain-label num" }, String(one.line)),
+      " ",
+      make("span", { class: "chain-text" }, one.text),
+      stage === "kernel" ? cutName(one.where) : null,
+    ];
+    const entry = button(label, { class: "chain-link", title: one.text }, () => {
       this.dialog?.close();
       const kernel = stage === "kernel" ? kernelNamed(this.host.state.picture, one.where) : null;
       const key = stage === "kernel" ? "code" : stage;
       void this.host.lead({ stage, key, line: one.line, file: null, kernel, handle: null });
     });
-    const line = make("span", { class: "chain-label num" }, String(one.line));
-    entry.append(line, " ", make("span", { class: "chain-text" }, one.text));
-    if (stage === "kernel") entry.append(cutName(one.where));
     return make("li", {}, entry);
   }
 }
