@@ -171,6 +171,18 @@ class Timeline implements Acts {
     return new URLSearchParams(profile ? { profile, ...query } : query);
   }
 
+  /** What the server says of this trace, without bars; null if that failed, which the page says. */
+  private async asks(query: Record<string, string>): Promise<TimelinePage | null> {
+    try {
+      const answer = await ask<TimelinePage>(this.twin({ ...query, width: "0" }));
+      this.say("");
+      return answer;
+    } catch (error) {
+      this.say(sentenceOf(error));
+      return null;
+    }
+  }
+
   private say(words: string): void {
     this.status.textContent = words;
   }
@@ -327,21 +339,16 @@ class Timeline implements Acts {
   }
 
   private async loadSelected(number: number, reveal: boolean): Promise<void> {
-    try {
-      const answer = await ask<TimelinePage>(this.twin({ event: String(number), width: "0" }));
-      if (this.number !== number) return;
-      this.say("");
-      this.selected = answer.event;
-      if (answer.event && reveal) {
-        const { row, start_us, us } = answer.event.event;
-        this.reveal(row);
-        this.show(showing(this.view, start_us, us, this.span));
-      }
-      this.redraw();
-      this.settle();
-    } catch (error) {
-      this.say(sentenceOf(error));
+    const answer = await this.asks({ event: String(number) });
+    if (!answer || this.number !== number) return;
+    this.selected = answer.event;
+    if (answer.event && reveal) {
+      const { row, start_us, us } = answer.event.event;
+      this.reveal(row);
+      this.show(showing(this.view, start_us, us, this.span));
     }
+    this.redraw();
+    this.settle();
   }
 
   /** A link to an event selects it here. */
@@ -440,21 +447,13 @@ class Timeline implements Acts {
   private async find(q: string, from = 0): Promise<void> {
     this.q = q;
     this.match = null;
-    if (!q) {
-      this.matches = null;
-      this.tellMatches();
-    } else {
-      try {
-        const query = { q, width: "0", start: from.toFixed(3) };
-        const answer = await ask<TimelinePage>(this.twin(query));
-        if (this.q !== q) return;
-        this.say("");
-        this.matches = answer.matches;
-        this.tellMatches();
-      } catch (error) {
-        this.say(sentenceOf(error));
-      }
+    if (!q) this.matches = null;
+    else {
+      const answer = await this.asks({ q, start: from.toFixed(3) });
+      if (this.q !== q) return;
+      if (answer) this.matches = answer.matches;
     }
+    this.tellMatches();
     this.redraw();
     this.settle();
   }

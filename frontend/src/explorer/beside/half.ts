@@ -4,6 +4,7 @@ import { stageNamed } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { Code, type CodeEvents, type CodeOptions } from "../code/code";
 import { type LevelLine, operationOf, withoutNumbers } from "../code/level";
+import { entityOf } from "../panes/compare";
 import type { GraphPicture, Kernel, Links } from "../shapes";
 import { contentOf } from "../state/content";
 import { kernelNamed } from "../state/follow";
@@ -76,11 +77,10 @@ export class Half {
     const body = this.part(".pane-body");
     body.replaceChildren();
     this.code = new Code(body, events);
-    const { language, label, annotated } = content;
     const text = this.texts.join("\n");
-    const shown = { text, first: this.first, language, label, annotated };
     const wrapper = named.stage === "wrapper";
-    this.code.show({ ...shown, rebuilt: false, timed: false, wrapper }, options, null);
+    const shown = { ...content, text, rebuilt: false, timed: false, wrapper };
+    this.code.show(shown, options, null);
     return null;
   }
 
@@ -162,20 +162,12 @@ export class Half {
     for (const [at, text] of this.texts.entries()) {
       yield;
       const plain = text.trim();
-      const named = sameGraph && this.index ? this.entityOf(at + this.first, text) : null;
+      const named =
+        sameGraph && this.index && entityOf(this.index, this.key, at + this.first, text);
       const rough = ofNodes ? operationOf(text) : withoutNumbers(text);
-      const tokens = [named ?? plain, plain, withoutNumbers(text), rough, startOf(plain)];
+      const tokens = [named || plain, plain, withoutNumbers(text), rough, startOf(plain)];
       lines.push({ tokens, text });
     }
     return lines;
-  }
-
-  private entityOf(line: number, text: string): string | null {
-    if (/^\s*(#|\/\/)/.test(text)) return null; // comments name the node below them
-    for (const kind of ["op:", "fx:"]) {
-      const names = this.index?.namesAt(this.key, line, line, kind, 3) ?? [];
-      if (names.length === 1) return names[0] ?? null;
-    }
-    return null;
   }
 }

@@ -7,6 +7,13 @@ import type { ExplorerState } from "../state/state";
 import type { Pane } from "./pane";
 import type { PaneRow } from "./row";
 
+/** The only node or operation that a line names; null for a comment, which names the node below. */
+export function entityOf(index: LinkIndex, key: string, line: number, text: string): string | null {
+  if (/^\s*(#|\/\/)/.test(text)) return null;
+  const named = ["op:", "fx:"].map((kind) => index.namesAt(key, line, line, kind, 3));
+  return named.find((names) => names.length === 1)?.[0] ?? null;
+}
+
 /** The token for aligning a line: the only node or operation that it names, or else its words. */
 export function* levelLines(
   index: LinkIndex,
@@ -17,14 +24,7 @@ export function* levelLines(
   const lines: LevelLine[] = [];
   for (const [at, text] of texts.entries()) {
     yield;
-    const line = first + at;
-    const named = ["op:", "fx:"].flatMap((kind) => {
-      const names = index.namesAt(key, line, line, kind, 3);
-      return names.length === 1 ? names : [];
-    });
-    // Comments also name the node below them, so their words distinguish them from it.
-    const comment = /^\s*(#|\/\/)/.test(text);
-    const token = comment ? text.trim() : (named[0] ?? text.trim());
+    const token = entityOf(index, key, first + at, text) ?? text.trim();
     lines.push({ tokens: [token, withoutNumbers(withoutStrides(text))], text });
   }
   return lines;

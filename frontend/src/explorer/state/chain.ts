@@ -97,49 +97,40 @@ function sourceStep(index: LinkIndex, picture: GraphPicture, selected: Selected)
   return step("Your line", links, "no line of yours is recorded");
 }
 
+/** The nodes of a graph, by their own lines. `unnamed`: what to call a line that names none. */
+function ofNodes(
+  index: LinkIndex,
+  selected: Selected,
+  stage: string,
+  kinds: readonly string[],
+  unnamed: (line: number) => string | null = () => null,
+): Link[] {
+  const found = index.matches(selected, stage);
+  const links = new Map<string, Link>();
+  found.lines.forEach((line, at) => {
+    const [name, ...others] = kinds.flatMap((kind) => index.namesAt(stage, line, line, kind));
+    const label = name ? name.slice(name.indexOf(":") + 1) : unnamed(line);
+    // A stack comment refers to all the nodes below it.
+    if (others.length || label === null || links.has(label)) return;
+    const own = name ? (index.linesOf(stage, name).at(-1) ?? line) : line;
+    const known = found.known[at] ?? 0;
+    links.set(label, { label, place: place(stage, stage, own), known, note: null });
+  });
+  return [...links.values()];
+}
+
 /** Dynamo's nodes have their own names, and each becomes several FX nodes. */
 function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
   const there = (stage: string) =>
     picture.stages.some((each) => each.id === stage && each.files.length > 0);
   const stage = there(DYNAMO) ? DYNAMO : PRE_GRAD;
-  const found = index.matches(selected, stage);
-  const links: Link[] = [];
-  found.lines.forEach((line, at) => {
-    const names = index.namesAt(stage, line, line, "dyn:");
-    const name = names[0]?.slice("dyn:".length);
-    // A stack comment refers to all the nodes below it; an input's line names no node.
-    if (names.length > 1 || (!name && !index.namesAt(stage, line, line, "fx:").length)) return;
-    const label = name ?? "input";
-    if (links.some((link) => link.label === label)) return;
-    const own = names[0] ? (index.linesOf(stage, names[0]).at(-1) ?? line) : line;
-    const known = found.known[at] ?? 0;
-    const how = HOW_DYNAMO[known] ?? "";
-    links.push({ label, place: place(stage, stage, own), known, how, note: null });
-  });
+  const isInput = (line: number) => index.namesAt(stage, line, line, "fx:").length > 0;
+  const links = ofNodes(index, selected, stage, ["dyn:"], (line) =>
+    isInput(line) ? "input" : null,
+  );
+  for (const link of links) link.how = HOW_DYNAMO[link.known] ?? "";
   const missing = there(stage) ? "none of its nodes is linked" : "needs a TORCH_TRACE log";
   return step("Dynamo", links, missing);
-}
-
-function graphStep(
-  index: LinkIndex,
-  selected: Selected,
-  [stage, title, missing]: [string, string, string],
-): Step {
-  const found = index.matches(selected, stage);
-  const links: Link[] = [];
-  found.lines.forEach((line, at) => {
-    const names = [
-      ...index.namesAt(stage, line, line, "fx:"),
-      ...index.namesAt(stage, line, line, "rd:"),
-    ];
-    // A stack comment refers to all the nodes below it; these are listed by their own lines.
-    if (names.length !== 1) return;
-    const label = (names[0] as string).slice(3);
-    if (links.some((link) => link.label === label)) return;
-    const own = index.linesOf(stage, names[0] as string).at(-1) ?? line;
-    links.push({ label, place: place(stage, stage, own), known: found.known[at] ?? 0, note: null });
-  });
-  return step(title, links, missing);
 }
 
 function opsStep(index: LinkIndex, selected: Selected): Step {
@@ -234,7 +225,9 @@ export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selec
   const steps = [
     sourceStep(index, picture, selected),
     dynamoStep(index, picture, selected),
-    ...GRAPHS.map((graph) => graphStep(index, selected, graph)),
+    ...GRAPHS.map(([stage, title, missing]) =>
+      step(title, ofNodes(index, selected, stage, ["fx:", "rd:"]), missing),
+    ),
     opsStep(index, selected),
     kernelStep(index, kernels, code),
     callStep(index, selected, kernels, code),
@@ -257,10 +250,12 @@ function wordsOf(
     const asked = selected.wholeKernel
       ? absent
       : absent.filter((node) => named.includes(`fx:${node}`));
-    const elsewhere = Map.groupBy(asked, (node) => {
+    const elsewhere = new Map<string, string[]>();
+    for (const node of asked) {
       const other = picture.kernels.find((each) => computes(index, each, node));
-      return other ? numbered(other) : "";
-    });
+      const title = other ? numbered(other) : "";
+      elsewhere.set(title, [...(elsewhere.get(title) ?? []), node]);
+    }
     for (const [title, nodes] of elsewhere) {
       const shown =
         nodes.slice(0, 6).join(", ") + (nodes.length > 6 ? ` and ${nodes.length - 6} more` : "");
