@@ -26,7 +26,7 @@ match plant:
     case "deterministic":
         torch.use_deterministic_algorithms(True)
     case "threads":
-        torch.set_num_threads(2)
+        torch.set_num_threads(torch.get_num_threads() + 1)
     case "default dtype":
         torch.set_default_dtype(torch.float64)
     case "pass without id":

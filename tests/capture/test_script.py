@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.time.time import time_page
@@ -19,11 +20,13 @@ from inductorscope.capturing.script.run import STARTUP
 from inductorscope.capturing.script.steps import MOST_RESTARTS, Plan, Steps, slowed
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.capturing.watch import CaptureFailed
+from inductorscope.cli.app import app, load_commands
 from inductorscope.formats.capture_facts import CaptureFacts, ScriptSteps, read_facts
 from inductorscope.reading.run import read_run
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
+from typer.testing import CliRunner
 
 from tests.capture.conftest import SCRIPT
 
@@ -87,10 +90,14 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     run = read_run(captured_script, session_factory=made, origin="capture").run_id
     with made() as session:
         page = time_page(session, run)
-        start = startup_page(session, run).start
+        start = startup_page(session, run)
     engine.dispose()
-    assert [row.kind for row in start] == ["imports", "program", "compiles", "first step"]
-    assert sum(row.share for row in start) == pytest.approx(1)
+    assert start.from_exec
+    kinds = [row.kind for row in start.start]
+    assert kinds[:3] == ["imports", "program", "dynamo"]
+    assert {"aot", "lowering", "codegen"} < set(kinds)
+    assert kinds[-1] == "rest"
+    assert sum(row.share for row in start.start) == pytest.approx(1)
     assert [*(captured_script / TRACE_FOLDER).glob("*.log")]  # although it disables logging
     assert page.script is not None
     assert [compiled.step for compiled in page.script.compiles] == [1, 1, 3, 3]
@@ -98,6 +105,27 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     assert page.speed_up
     lines = {line.line for line in page.source_lines if line.path == str(SCRIPT)}
     assert {16, 18} <= lines
+
+
+@pytest.mark.torch
+def test_a_start_is_tried_cold_warm_and_packaged(captured_script: Path, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    migrate(settings)
+    engine = make_engine(settings)
+    run = read_run(captured_script, session_factory=sessions(engine), origin="capture").run_id
+    engine.dispose()
+    load_commands()
+    asked = ["startup", run, "--try", "--rounds", "1", "--json", "--data", str(tmp_path)]
+    printed = CliRunner().invoke(app, asked)
+    assert printed.exit_code == 0, printed.output
+    cold, warm, packaged = msgspec.json.decode(printed.stdout)["tried"]
+    assert [row["title"] for row in (cold, warm, packaged)] == [
+        "empty caches", "a warm cache folder", "a package of the caches",
+    ]  # fmt: skip
+    assert cold["predicted_s"] is None
+    assert 0 < warm["predicted_s"] < cold["measured_s"]
+    assert packaged["measured_s"] > 0
+    assert {row["times"] for row in (cold, warm, packaged)} == {1}
 
 
 def test_what_a_failing_script_recorded_is_kept(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 @pytest.mark.parametrize(
     ("stored", "version", "known"),
     [
-        ((Story, Chunk), STORY_VERSION, (4, 3448059518)),
+        ((Story, Chunk), STORY_VERSION, (5, 4048086074)),
         ((GraphFacts,), VERSION, (1, 1492540083)),
     ],
     ids=["story", "facts of a graph"],

@@ -96,6 +96,7 @@ CPP: Final = "cpp"
 TRITON: Final = "triton"
 TUNING: Final = "tuning"
 CACHES: Final = "caches"
+RECORDING: Final = "recording"
 
 # Rows of a profiler's table that are not kernels.
 CPU_OP: Final = "cpu_op"
@@ -513,6 +514,7 @@ WORKS: tuple[Work, ...] = (
     ),
     Work(TUNING, "autotuning", "tuning", "Running candidates and choosing the fastest."),
     Work(CACHES, "caches", "caching", "Computing keys, reading caches, storing."),
+    Work(RECORDING, "CUDA graphs", "edge", "Recording CUDA graphs."),
     Work(OTHER, "other", "edge", "Phases with unknown names."),
 )
 """Sorted by the order of the work."""
@@ -521,9 +523,9 @@ STARTS: tuple[Work, ...] = (
          "From the start of the process until torch was imported."),
     Work("program", "before the first compile", "moving",
          "The program's other imports, Dynamo's and Inductor's, its data and its model."),
-    Work("compiles", "compiles", "building", "Dynamo, AOTAutograd, Inductor and the compilers."),
-    Work("first step", "rest of the first step", "eager",
-         "What else runs in it: loading kernels, eager code, the first calls."),
+    Work("waiting", "waiting for compile workers", "idle", "They compile kernels meanwhile."),
+    Work("rest", "first calls and the program", "eager",
+         "What else runs meanwhile: loading kernels, eager code, the first calls."),
 )  # fmt: skip
 """What a program's start consists of, in its order."""
 

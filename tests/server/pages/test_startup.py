@@ -49,9 +49,10 @@ def test_an_unchanged_start_misses_nothing(beside: Beside) -> None:
     page = beside("unchanged")
     assert page.rows == []
     assert page.said == "Every lookup was answered by a cache."
-    assert {(count.cache, count.hits, count.misses) for count in page.counts} == {
-        ("AOTAutograd", 2, 0), ("FX graph", 2, 0),
-    }  # fmt: skip
+    assert page.lookups == 4
+    assert {(row.of_autograd, row.of_inductor) for row in page.pieces} == {("hit", "hit")}
+    assert sum(row.instances for row in page.pieces) == 2
+    assert page.unsaid.startswith("Where the log says nothing: `TORCH_CACHING_PRECOMPILE=1`")
 
 
 def test_an_option_is_named_with_both_values(beside: Beside) -> None:
@@ -98,6 +99,23 @@ def test_a_reason_of_torch_is_shown(beside: Beside) -> None:
     assert "bypass" in row.what
 
 
+def test_the_start_of_a_log_is_divided_and_predicted(beside: Beside) -> None:
+    page = beside("first")
+    assert not page.from_exec
+    assert sum(row.share for row in page.start) == pytest.approx(1)
+    assert {"dynamo", "aot", "passes", "lowering", "waiting"} < {row.kind for row in page.start}
+    assert page.beside == []  # it compiled kernels in its own thread
+    whole = sum(row.us for row in page.start) / 1e6
+    assert [row.title for row in page.what_if] == [
+        "a warm cache folder", "a package of the caches",
+    ]  # fmt: skip
+    assert all(row.predicted_s + row.saved_s == pytest.approx(whole) for row in page.what_if)
+    assert [(row.function, row.of_autograd, row.of_triton) for row in page.pieces] == [
+        ("f", "miss", ""), ("g", "miss", ""),
+    ]  # fmt: skip
+    assert not beside("unchanged").what_if
+
+
 def test_without_another_run_nothing_is_blamed(beside: Beside) -> None:
     page = beside("first")
     assert page.other is None
@@ -116,9 +134,8 @@ def test_caches_that_were_off_are_the_whole_reason(tmp_path: Path, fixtures: Pat
     engine.dispose()
     assert page.said.startswith("Caches were off, so no lookup happened in all ")
     assert (page.missed_seconds, page.rows) == (page.seconds, [])
-    assert [(count.hits, count.misses, count.bypasses > 0) for count in page.counts] == [
-        (0, 0, True)
-    ]
+    assert page.lookups > 0
+    assert {row.of_inductor.partition(" ")[0] for row in page.pieces} == {"disabled"}
 
 
 def test_of_several_differences_the_cause_leads() -> None:

@@ -12,6 +12,7 @@ from inductorscope.formats.vocabulary import (
     LOWERING,
     OTHER,
     PASSES,
+    RECORDING,
     TRITON,
     TUNING,
 )
@@ -20,9 +21,10 @@ from inductorscope.formats.vocabulary import (
 _RULES = tuple(
     (re.compile(pattern), kind)
     for pattern, kind in (
+        (r"(?i)cudagraph", RECORDING),
         (r"autotun|benchmark|precompiling|Benchmarker|pad_mm", TUNING),
         (r"compile_file|CppCodeCache|AotCodeCompiler|cpp_compile|precompile_header", CPP),
-        (r"async_compile|triton|Triton(?!Bundler)|CachingAutotuner|CUDACodeCache", TRITON),
+        (r"async_compile|triton(?!_key)|Triton(?!Bundler)|CachingAutotuner|CUDACodeCache", TRITON),
         (r"[Cc]ache|TritonBundler|torch_key|remote_fx|code_state|pgo\.", CACHES),
         (r"^pass\.|_passes$|_pass$|fake_tensor_prop|deferred_runtime|constant_fold", PASSES),
         (

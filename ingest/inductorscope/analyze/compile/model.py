@@ -9,7 +9,7 @@ from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 from inductorscope.formats.printed.autotune_tables import Choice, TunedTable
 
-STORY_VERSION = 4
+STORY_VERSION = 5
 """Raise it when the structs below change. Workers and `inductorscope relink` then gather the
 stories of stored runs again."""
 
@@ -184,6 +184,12 @@ class Compile(msgspec.Struct):
     end_us: float | None = None
     phases: dict[str, float] = {}
     """Self time in microseconds by kind of work."""
+    beside: dict[str, float] = {}
+    """The part of it that other threads did meanwhile."""
+    waited_us: float = 0.0
+    """How long it only waited for workers that compile kernels."""
+    loading_us: float = 0.0
+    """The part of it that a compile from a cache needs too, apart from Dynamo's."""
     guards: int | None = None
     guard_us: float | None = None
     ops: int | None = None
@@ -221,6 +227,8 @@ class LogFacts(msgspec.Struct):
     end_us: float | None
     tensors: str = ""
     """Digest of tensor metadata, to distinguish ranks."""
+    outside: dict[str, float] = {}
+    """Microseconds by kind of work in phases of no compile, such as a kernel's first launch."""
     same_as: int | None = None
     """Number of another log with exactly the same content, which was read for both."""
     complete: bool = True

@@ -8,6 +8,7 @@ from inductorscope.analyze.compile.kinds import kind_of
 from inductorscope.analyze.compile.model import (
     BecameDynamic,
     CacheEvent,
+    Compile,
     PhaseRow,
     Story,
     Tuning,
@@ -24,6 +25,12 @@ CHUNK = 4000
 ON_TIMELINE = 2500
 """Most phases drawn on the timeline of the whole process: the longest."""
 LEAST_SHARE = 2e-4
+
+WAIT = "async_compile.wait"
+CPP_FILE = "compile_file"
+MOST_TRIED = 20
+LOADING = ("PyCodeCache.load_by_key_path", "backend_compile")
+"""Phases of computing keys and loading generated code, which compiles from a cache have too."""
 
 BECAME_DYNAMIC, DISABLED = "automatic_dynamic", "_cache_disabled"
 
@@ -51,10 +58,14 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         if log.spans:
             facts.start_us = min(span.start_us for span in log.spans)
             facts.end_us = max(span.start_us + span.duration_us for span in log.spans)
-    compiles_cpp = any(span.name == "compile_file" for spans in owned.values() for span in spans)
+            for span in (span for span in log.spans if span.owner < 0):
+                kind = work_of(span.name, TRITON)
+                facts.outside[kind] = facts.outside.get(kind, 0.0) + span.self_us
+    compiles_cpp = any(span.name == CPP_FILE for spans in owned.values() for span in spans)
     waiting = CPP if compiles_cpp else TRITON
     sums: dict[str, _Sum] = {}
     chunks: list[Chunk] = [[]]
+    prepared: set[int] = set()
     for owner in sorted(owned):
         spans = sorted(owned[owner], key=lambda span: (span.start_us, span.depth))
         for span in spans:
@@ -66,9 +77,7 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         compile_ = story.compiles[owner]
         compile_.spans = (len(chunks) - 1, len(chunks[-1]), len(spans))
         chunks[-1] += spans
-        for span in spans:
-            kind = work_of(span.name, waiting)
-            compile_.phases[kind] = compile_.phases.get(kind, 0.0) + span.self_us
+        _divide(compile_, spans, waiting)
         if compile_.seconds is not None or compile_.backward_seconds is not None:
             compile_.seconds_from = "metrics"
         else:
@@ -77,6 +86,10 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
             compile_.seconds, compile_.seconds_from = ended / 1e6, "phases"
         compile_.start_us = spans[0].start_us
         compile_.end_us = max(span.start_us + span.duration_us for span in spans)
+        own = [span for span in spans if span.name == CPP_FILE and not span.beside]
+        if own and compile_.log not in prepared:
+            prepared.add(compile_.log)
+            compile_.loading_us += _preparing(spans, own)
     story.phases = [
         PhaseRow(name, work_of(name, waiting), total.count, total.total_us, total.self_us,
                  longest_us=total.longest_us, longest_compile=total.longest)
@@ -85,9 +98,34 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
     return [*chunks, _timeline(owned.values())]
 
 
+def _divide(compile_: Compile, spans: Chunk, waiting: str) -> None:
+    """Divides the time of a compile by kind of work."""
+    for span in spans:
+        kind = work_of(span.name, waiting)
+        compile_.phases[kind] = compile_.phases.get(kind, 0.0) + span.self_us
+        if span.beside:
+            compile_.beside[kind] = compile_.beside.get(kind, 0.0) + span.self_us
+        elif span.name.startswith(WAIT):
+            compile_.waited_us += span.self_us
+        elif span.name.startswith(LOADING):
+            compile_.loading_us += span.self_us
+
+
+def _preparing(spans: Chunk, own: Chunk) -> float:
+    """What each process needs to compile C++: to find the precompiled header, the shortest of its
+    compiles, and to try vector instructions, for which code generation waits."""
+    waits = (
+        span.self_us
+        for span in spans
+        if span.name == "Scheduler.codegen"
+        if any(0 < file.start_us - span.start_us < span.duration_us for file in own[:MOST_TRIED])
+    )
+    return min(file.self_us for file in own) + sum(waits)
+
+
 def work_of(name: str, waiting: str) -> str:
     """The kind of a phase; `waiting` is that of waiting for workers that compile kernels."""
-    return waiting if name.startswith("async_compile.wait") else kind_of(name)
+    return waiting if name.startswith(WAIT) else kind_of(name)
 
 
 def _add(total: _Sum, span: Span) -> None:

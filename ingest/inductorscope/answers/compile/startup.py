@@ -1,6 +1,6 @@
 """What a start compiled again, and why no cache had it, beside another run."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 
 import msgspec
@@ -9,15 +9,23 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import CacheEvent, Compile
 from inductorscope.analyze.compile.reuse import Difference, Key, differences, nearest
+from inductorscope.analyze.compile.start import Prediction, TriedStart
 from inductorscope.analyze.compile.words import compile_seconds
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
+from inductorscope.answers.compile.starting import (
+    PieceRow,
+    pieces,
+    start_of_run,
+    unsaid,
+    what_if,
+)
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.time.script import script_of
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
 from inductorscope.formats.log.server_log import ServerPhase, ServerStart, read_server_log
-from inductorscope.formats.vocabulary import CODE, SERVER_LOG, STARTS, TORCH_LOGS
+from inductorscope.formats.vocabulary import CODE, SERVER_LOG, TORCH_LOGS
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
@@ -30,15 +38,6 @@ MOST_OTHERS = 8
 MOST_FACTORS = 100
 MOST_NAMED = 5
 MISSED = frozenset({"miss", "bypass", "disabled", "pickle failure", "exception"})
-
-
-class CacheCount(msgspec.Struct, frozen=True):
-    """How one cache answered."""
-
-    cache: str
-    hits: int
-    misses: int
-    bypasses: int
 
 
 class MissRow(msgspec.Struct, frozen=True):
@@ -94,14 +93,22 @@ class StartupPage(msgspec.Struct, frozen=True):
     seconds: float | None
     other_seconds: float | None
     missed_seconds: float
-    counts: list[CacheCount]
+    lookups: int
     rows: list[MissRow]
     said: Prose
     """The result in a sentence."""
     start: list[WorkRow]
-    """From the start of a captured script's process to the end of its first step that compiled, in
-    the process where that took longest."""
+    """What the thread that compiles did; the parts add up."""
+    from_exec: bool
+    """Whether this is from the start of a captured script's process to the end of its first step
+    that compiled. Otherwise it is from the first event of the log to the last one."""
+    beside: list[WorkRow]
+    """What workers and other threads did meanwhile."""
     other_start: list[WorkRow]
+    what_if: list[Prediction]
+    tried: list[TriedStart]
+    pieces: list[PieceRow]
+    unsaid: Prose
     server: list[ServerRow]
     """Of a log of vLLM or SGLang, in the order of the log."""
     factors: list[FactorRow]
@@ -145,6 +152,8 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
             if lookup.event.outcome in MISSED
         }.values()
     )
+    began = start_of_run(run_story)
+    script, listed = script_of(run_story.run), pieces(run_story)
     start = _server_start(session, run_id)
     beside = _server_start(session, other_id)
     factors = [
@@ -162,32 +171,25 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
         seconds=seconds,
         other_seconds=compile_seconds(other.story_or_empty) if other else None,
         missed_seconds=missed,
-        counts=_counts(lookups),
+        lookups=len(lookups),
         rows=rows,
         said=_said(rows, lookups, seconds, missed)
         if not off
         else f"Caches were off, so no lookup happened in all {missed:.3g} s of compiling. Without "
         "`TORCHINDUCTOR_FORCE_DISABLE_CACHES`, `TORCHINDUCTOR_FX_GRAPH_CACHE=1` turns them on.",
-        start=_start_rows(run_story.run),
-        other_start=_start_rows(other.run) if other else [],
+        start=work_rows(began.parts),
+        from_exec=began.from_exec,
+        beside=work_rows(began.beside),
+        other_start=work_rows(start_of_run(other).parts) if other else [],
+        what_if=what_if(run_story, began),
+        tried=script.tried if script else [],
+        pieces=listed,
+        unsaid=unsaid(listed),
         server=_server_rows(start, beside),
         factors=factors,
         server_said=_server_said(start, beside, factors),
         unlogged=_unlogged(lookups),
     )
-
-
-def _start_rows(run: Run) -> list[WorkRow]:
-    script = script_of(run)
-    starts = [process.start for process in script.processes] if script else []
-    longest = max(filter(None, starts), key=lambda start: start.step_s or 0.0, default=None)
-    if longest is None or longest.compile_s is None or longest.step_s is None:
-        return []
-    rest = longest.step_s - longest.compile_s - longest.compiling_s
-    seconds = (
-        longest.torch_s, longest.compile_s - longest.torch_s, longest.compiling_s, max(0.0, rest)
-    )  # fmt: skip
-    return work_rows({part.id: s * 1e6 for part, s in zip(STARTS, seconds, strict=True)})
 
 
 def _server_start(session: Session, run: str) -> ServerStart:
@@ -265,18 +267,6 @@ def _lookups(run_story: RunStory) -> list[_Lookup]:
 def _key(session: Session, digest: str | None) -> Key:
     payload = read_blob(session, digest) if digest else None
     return read_components(payload) if payload else {}
-
-
-def _counts(lookups: list[_Lookup]) -> list[CacheCount]:
-    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
-    for lookup in lookups:
-        outcomes[lookup.event.cache][lookup.event.outcome] += 1
-    return [
-        CacheCount(
-            cache, found["hit"], found["miss"], sum(found.values()) - found["hit"] - found["miss"]
-        )
-        for cache, found in outcomes.items()
-    ]
 
 
 def _rows(run_story: RunStory, beside: RunStory | None, lookups: list[_Lookup]) -> list[MissRow]:

@@ -4,6 +4,7 @@ import statistics
 
 import msgspec
 
+from inductorscope.analyze.compile.start import TriedStart
 from inductorscope.fields import Prose, view
 from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, LineShare, ScriptSteps
 from inductorscope.store.tables.models import Run
@@ -17,6 +18,8 @@ class Script(msgspec.Struct):
     processes: list[ScriptSteps] = msgspec.field(default_factory=list)
     eager: ScriptSteps | None = None
     differs: list[str] = msgspec.field(default_factory=list)
+    tried: list[TriedStart] = []
+    """Starts that `inductorscope startup --try` measured."""
 
 
 class Phase(msgspec.Struct, frozen=True):

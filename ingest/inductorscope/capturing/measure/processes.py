@@ -16,11 +16,13 @@ from typing import Any
 
 import msgspec
 
+from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.trial.result import Structure
+from inductorscope.capturing.inside.environment import TRACE_FOLDER
 from inductorscope.capturing.inside.timing import quantile
 from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
-from inductorscope.capturing.measure.profile import Profiled, counts, profiled, structure
+from inductorscope.capturing.measure.profile import Profiled, counts, profiled, story_of, structure
 from inductorscope.capturing.permission import model_folders, permit
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError
@@ -127,6 +129,18 @@ class Runner(msgspec.Struct, eq=False):
             clock_mhz=seen.clock, disturbed=seen.disturbed(), mean_ms=statistics.mean(ordered),
             differ=quantile(ordered, 0.75) > DIFFER * quantile(ordered, 0.25),
         )  # fmt: skip
+
+    def start(self, arm: Arm) -> tuple[CaptureFacts, Story]:
+        """Starts an arm with what earlier starts left in its label's caches. Raises CaptureFailed,
+        SpecError."""
+        trace = self.folder / re.sub(r"\W", "_", arm.label) / "out" / TRACE_FOLDER
+        logged = msgspec.structs.replace(
+            arm, environment={**arm.environment, "TORCH_TRACE": str(trace)}
+        )
+        timed = arm.spec.kind == "script"
+        brief = {"seconds": 0.1, "measure": timed, "only_timed": True}
+        with self._captured(logged, None, math.inf, profile=False, **brief) as (facts, out):
+            return facts, story_of(out)
 
     def counts(self, arm: Arm) -> dict[str, int]:
         """Only compiles an arm, and counts what compiling produced. Raises CaptureFailed,

@@ -10,6 +10,7 @@ import msgspec
 
 from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.trial.result import Structure
 from inductorscope.capturing.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
@@ -36,15 +37,7 @@ def structure(out: Path, facts: CaptureFacts) -> Structure:
     ]
     codes = [parse_output_code(text) for text in texts]
     graphs = (out / DEBUG_FOLDER).glob("**/fx_graph_transformed.py")
-    gatherer = StoryGatherer()
-    for file in sorted((out / TRACE_FOLDER).glob("*.log")):
-        log = gatherer.log(file.name, None)
-        with file.open("rb") as stream:
-            read = read_trace_log(stream)
-            for record in read:
-                log.add(record)
-            log.finish(read.strings)
-    story, _ = gatherer.finish()
+    story = story_of(out)
     steps = facts.script[0] if facts.script else None
     events = [event.seconds for event in steps.compiles] if steps else []
     recorded = steps.cuda_graphs if steps else None
@@ -64,6 +57,19 @@ def structure(out: Path, facts: CaptureFacts) -> Structure:
         compile_s=sum(events) if events else facts.first_call_s,
         peak_bytes=peak,
     )
+
+
+def story_of(out: Path) -> Story:
+    """Returns the story of a capture's compiles."""
+    gatherer = StoryGatherer()
+    for file in sorted((out / TRACE_FOLDER).glob("*.log")):
+        log = gatherer.log(file.name, None)
+        with file.open("rb") as stream:
+            read = read_trace_log(stream)
+            for record in read:
+                log.add(record)
+            log.finish(read.strings)
+    return gatherer.finish()[0]
 
 
 def digest(code: str) -> str:

@@ -26,7 +26,7 @@ from inductorscope.capturing.inside.errors import describe_error, is_compile_err
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
-from inductorscope.capturing.script.order import STATUS, STOP, Order, Status, read_order
+from inductorscope.capturing.script.order import PACKAGE, STATUS, STOP, Order, Status, read_order
 from inductorscope.capturing.script.sampling import Sampler
 from inductorscope.capturing.script.steps import PROFILED, TIMED, WARM_UP, Plan, Steps, slowed
 from inductorscope.capturing.spec import SpecError
@@ -130,6 +130,8 @@ class Observer:
         if PROCESS.exists():
             self.steps_facts.start = ScriptStart(_age_s(time.perf_counter()))
         self.steps_facts.usual_threads = torch.get_num_threads()
+        if (package := _package()) and package.exists():
+            torch.compiler.load_cache_artifacts(package.read_bytes())
 
     def _change(self, trusted: bool) -> None:
         """Makes the script run with the spec's change, and records its results."""
@@ -282,6 +284,7 @@ class Observer:
         if start := self.steps_facts.start:
             start.compile_s, start.step_s = _age_s(began), _age_s(ended)
             start.compiling_s = sum(event.seconds for event in compiles)
+            start.step_cpu_s = sum(os.times()[:4])
 
     # --- compiles ---
 
@@ -303,6 +306,8 @@ class Observer:
         self._compile_began = time.perf_counter()
         if self._first_compile is None:
             self._first_compile = self._compile_began
+            if start := self.steps_facts.start:
+                start.compile_cpu_s = sum(os.times()[:4])
 
     def compile_ends(self, args: Untyped) -> None:
         trigger = getattr(getattr(args, "callback_trigger", None), "name", "")
@@ -336,6 +341,9 @@ class Observer:
             self.facts.disturbed.append(others_sentence(share, "the script ran"))
         self._note_waste()
         self._write()
+        if (package := _package()) and not package.exists():
+            saved = torch.compiler.save_cache_artifacts()
+            package.write_bytes(saved[0] if saved else b"")
         self.report("letting the script finish", measured=True)
 
     def _note_waste(self) -> None:
@@ -506,6 +514,11 @@ def imported(name: str) -> None:
             torch.compiler.set_stance("force_eager")
     elif _observer is not None:
         GRAPHS.follow(sys.modules[name])
+
+
+def _package() -> Path | None:
+    """Returns the file of caches to load at the start, or to write if it does not exist."""
+    return Path(os.environ[PACKAGE]) if PACKAGE in os.environ else None
 
 
 def _age_s(then: float) -> float:

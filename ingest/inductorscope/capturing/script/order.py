@@ -10,6 +10,9 @@ from inductorscope.capturing.spec import CaptureSpec
 VARIABLE = "SCOPE_OBSERVE"
 """The environment variable with the order. Its name avoids "INDUCTOR" and "TORCH", because torch
 writes variables with such names into its dumps."""
+PACKAGE = "SCOPE_PACKAGE"
+"""The environment variable with the file of `torch.compiler.save_cache_artifacts`: the script
+loads it when it has imported torch, or writes it when it is measured."""
 STATUS = "status.json"
 STOP = "stop"
 """A file that asks every process to wait at the end of its step, where it can be ended."""

@@ -43,6 +43,8 @@ class Span(msgspec.Struct, gc=False, array_like=True):
     label: str = ""
     """The kernel, shape or function that it worked on, if known."""
     attempt: int = 0
+    beside: bool = False
+    """Whether another thread did it, while the compile's own went on."""
 
 
 class Instant(msgspec.Struct, gc=False):
@@ -76,6 +78,7 @@ class _Open(msgspec.Struct, eq=False):
     depth: int
     compile_id: str | None
     attempt: int
+    beside: bool
     inside_us: float = 0.0
 
 
@@ -99,7 +102,8 @@ class PhaseEvents(msgspec.Struct, eq=False):
     instants: list[Instant] = []
     unread: Counter[str] = msgspec.field(default_factory=Counter)
     """Number of events not used, by reason."""
-    _open: dict[int, list[_Open]] = {}
+    _open: dict[tuple[int, bool], list[_Open]] = {}
+    """By process, and apart for its other threads."""
     _names: dict[str, str] = {}
 
     def add(
@@ -118,7 +122,7 @@ class PhaseEvents(msgspec.Struct, eq=False):
         elif event.ph == "B":
             self._begin(event, compile_id, attempt or 0, pid)
         elif event.ph == "E":
-            self._end(event, pid, line)
+            self._end(event, compile_id, pid, line)
         else:
             self._add_instant(event, compile_id, line)
 
@@ -143,23 +147,34 @@ class PhaseEvents(msgspec.Struct, eq=False):
         self._owner = _nobody
 
     def _begin(self, event: _Event, compile_id: str | None, attempt: int, pid: int) -> None:
-        stack = self._open.setdefault(pid, [])
+        stack = self._open.setdefault((pid, False), [])
+        parent = stack[-1] if stack else None
+        beside = False
+        if compile_id is None and parent is not None and parent.compile_id is not None:
+            compile_id, beside = parent.compile_id, True  # other threads do not name their compile
+            stack = self._open.setdefault((pid, True), [])
+            parent = stack[-1] if stack else parent
         if len(stack) >= MOST_OPEN:
             self.unread["phases that never end"] += 1
             return
-        parent = stack[-1] if stack else None
-        if compile_id is None and parent is not None:
-            compile_id = parent.compile_id  # other threads do not name their compile
         name = self._names.setdefault(event.name, event.name[:LONGEST])
         depth = 0 if parent is None else parent.depth + 1
-        stack.append(_Open(name, event.ts, parent, depth, compile_id=compile_id, attempt=attempt))
+        stack.append(
+            _Open(
+                name, event.ts, parent, depth, compile_id=compile_id, attempt=attempt,
+                beside=beside,
+            )
+        )  # fmt: skip
 
-    def _end(self, event: _Event, pid: int, line: int) -> None:
-        stack = self._open.get(pid, [])
+    def _end(self, event: _Event, compile_id: str | None, pid: int, line: int) -> None:
         name = event.name[:LONGEST]
-        place = len(stack) - 1
-        while place >= 0 and stack[place].name != name:
-            place -= 1
+        for beside in (compile_id is None, compile_id is not None):
+            stack = self._open.get((pid, beside), [])
+            place = len(stack) - 1
+            while place >= 0 and stack[place].name != name:
+                place -= 1
+            if place >= 0:
+                break
         if place < 0:
             self.unread["an end of a phase that did not begin"] += 1
             return
@@ -169,7 +184,7 @@ class PhaseEvents(msgspec.Struct, eq=False):
             why = "a phase that ends before it begins" if duration < 0 else "a phase of over a year"
             self.unread[why] += 1
             return
-        if phase.parent is not None:
+        if phase.parent is not None and phase.parent.beside == phase.beside:
             phase.parent.inside_us += duration
         if len(self.spans) >= MOST_SPANS:
             self.unread[f"phases beyond the first {MOST_SPANS:,}"] += 1
@@ -180,6 +195,7 @@ class PhaseEvents(msgspec.Struct, eq=False):
                 name=phase.name, start_us=phase.start_us, duration_us=duration,
                 self_us=max(duration - phase.inside_us, 0.0), depth=phase.depth,
                 owner=self._owner(phase.compile_id), label=label, attempt=phase.attempt,
+                beside=phase.beside,
             )
         )  # fmt: skip
         if name.endswith(TUNING):
