@@ -92,3 +92,22 @@ def test_a_constant_on_a_gpu_that_is_not_here_is_folded(tmp_path: Path) -> None:
         "--data", str(tmp_path / "data"),
     ])  # fmt: skip
     assert locking.exit_code == 0, locking.output
+
+
+@pytest.mark.torch
+def test_a_warm_start_of_what_no_cache_takes_compiles_again(tmp_path: Path) -> None:
+    load_commands()
+    model, lock = tmp_path / "model.py", tmp_path / "warm.lock"
+    model.write_text(
+        "import torch\nimport torch._inductor.config as config\n\n\n"
+        "def step(x):\n    return x.sin() + 1\n\n\n"
+        "def make():\n    config.post_grad_custom_post_pass = lambda graph: None\n"
+        "    return step, (torch.randn(8, 8),)\n"
+    )
+    asked = ["lock", f"{model}:make", "--warm", "-o", str(lock), "--data", str(tmp_path / "data")]
+    locked = CliRunner().invoke(app, asked)
+    assert locked.exit_code == 0, locked.output
+    [program] = read_lock(lock.read_text()).program
+    assert program.counts["warm_graphs"] == 1
+    assert program.counts["warm_bypasses"] > 0
+    assert "custom pass" in program.details["warm_bypasses"][0]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inductorscope.capturing.launch import Launch
+from inductorscope.capturing.measure.processes import Arm, Runner
 from inductorscope.capturing.run import run_capture
 from inductorscope.capturing.spec import CaptureSpec, SpecError, from_builtins, kind_of
 from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
@@ -15,7 +16,7 @@ from inductorscope.cli.local import align_lines, read_paths, working_folder
 from inductorscope.cli.progress import Progress
 from inductorscope.cli.reading import one_run
 from inductorscope.contract.lock import Lock, LockError, Program, read_lock
-from inductorscope.contract.project import NOWHERE, project
+from inductorscope.contract.project import NOWHERE, add_warm, project
 from inductorscope.errors import USAGE
 from inductorscope.formats.capture_facts import INTERRUPTED
 from inductorscope.progress import silent
@@ -50,9 +51,12 @@ def compile_program(
     python: str = sys.executable,
     tags: Sequence[str] = (),
     client: Client | None = None,
+    warm: bool = False,
 ) -> tuple[Program, str]:
     """Compiles a model without measuring it, with a Python that may have another torch. Returns the
-    program and its run, which is also sent to the client's server. Raises CaptureFailed."""
+    program and its run, which is also sent to the client's server. With `warm`, starts it twice
+    more, to count what the second start does although the first one filled the caches. Raises
+    CaptureFailed."""
     # A script must run until its steps are found.
     fast = (
         {"seconds": 0.5, "eager": False, "profile": False}
@@ -78,7 +82,15 @@ def compile_program(
     if facts.state != "complete":
         why = facts.error.message if facts.error else "no reason is known"
         raise RunFailed(f"{model} {facts.state}: {why} (run {run})", run)
-    return stored_program(settings, run, model, options)
+    program, run = stored_program(settings, run, model, options)
+    if warm:
+        with working_folder(settings) as folder:
+            runner, arm = Runner(folder, settings, trusted=True), Arm("warm", spec, python=python)
+            for doing in ("filling the caches", "starting with filled caches"):
+                progress(doing, 0, None, None)
+                _, story = runner.start(arm)
+        add_warm(program, story)
+    return program, run
 
 
 def stored_program(

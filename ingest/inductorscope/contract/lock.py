@@ -36,6 +36,8 @@ class Count(msgspec.Struct, frozen=True):
 TRITON = ("torch", "triton", "gpu")
 """What changes the counts of Triton's compiled kernels. Each count is the highest of a kernel's
 configurations, whichever of them runs."""
+WARM = ("warm",)
+"""Marks the counts of a second start with filled caches, which only `lock --warm` makes."""
 COUNTS = (
     Count("breaks", "graph breaks", "Keep what breaks out of the compiled function."),
     Count("recompiles", "recompiles", "Mark the size as dynamic: torch._dynamo.mark_dynamic."),
@@ -66,6 +68,14 @@ COUNTS = (
     Count("predicted_ns", "predicted time of the kernels", "See the page Roofline of the run.",
           unit="ns", made=("gpu",)),
     Count("unfinished", "compiles that failed or did not finish"),
+    Count("warm_misses", "lookups that a filled cache misses",
+          "`inductorscope startup` of two starts says what differs in the keys.", made=WARM),
+    Count("warm_bypasses", "lookups that bypass a filled cache", "Remove what the reason names.",
+          made=WARM),
+    Count("warm_graphs", "graphs that Inductor compiles with a filled cache",
+          "`inductorscope startup` of two starts says which cache lacks them.", made=WARM),
+    Count("warm_tunings", "autotunings with a filled cache",
+          "Keep the local cache of autotuning on.", made=WARM),
     Count("passes", "phases of compiling", made=("torch",)),
 )  # fmt: skip
 BY_ID = {count.id: count for count in COUNTS}
@@ -87,6 +97,11 @@ class Program(msgspec.Struct, forbid_unknown_fields=True):
     source: dict[str, list[str]] = {}
     """File → the lines that the details name, so that edits elsewhere in the file change
     nothing."""
+
+    @property
+    def warm(self) -> bool:
+        """Whether it has counts of a start with filled caches."""
+        return any(BY_ID[name].made == WARM for name in self.counts if name in BY_ID)
 
 
 class Lock(msgspec.Struct, forbid_unknown_fields=True):

@@ -25,7 +25,7 @@ from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.memory.memory import graph_plan
 from inductorscope.answers.runs.diagnosis.step import CASTS, COPIES, VIEWS
 from inductorscope.answers.time.graph_facts import graph_facts
-from inductorscope.contract.lock import BY_ID, Program
+from inductorscope.contract.lock import BY_ID, COUNTS, WARM, Program
 from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.machine.metadata import COMPILED
 from inductorscope.formats.vocabulary import (
@@ -38,6 +38,7 @@ from inductorscope.formats.vocabulary import (
     LOWERING,
     OTHER,
     PASSES,
+    TUNING,
 )
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.nodes import all_kernel_facts, call_texts, fx_nodes
@@ -46,6 +47,8 @@ from inductorscope.units import by_number, plural
 
 WORK = (DYNAMO, AOT, PASSES, LOWERING, CODEGEN)
 """Kinds of phases that run equally often in each compile, unlike those of caches and compilers."""
+COMPILED_GRAPH = "fx_codegen_and_compile"
+"""The phase of Inductor that no graph of a cache has."""
 AMBIENT = (
     "GLOBAL_STATE", "DEFAULT_DEVICE", "TORCH_FUNCTION_MODE_STACK", "DETERMINISTIC_ALGORITHMS",
     "GRAD_MODE", "AUTOGRAD_SAVED_TENSORS_HOOKS", "DIMENSION_DYNAMIC_MARKING_GUARD", "NO_HASATTR",
@@ -81,11 +84,11 @@ def project(
     program = Program(
         model or run_story.run.name, options or {}, _made_with(run_story, made.instructions)
     )
-    # Only programs on a GPU have the counts of GPU kernels.
+    # Only programs on a GPU have the counts of GPU kernels; `add_warm` adds those of WARM.
     program.counts = {
         name: made.counts[name]
         for name, count in BY_ID.items()
-        if name in made.counts or "gpu" not in count.made
+        if name in made.counts or not {"gpu", *WARM}.intersection(count.made)
     }
     program.details = {
         name: sorted(
@@ -295,6 +298,25 @@ class _Made:
             if 1 <= line <= len(text) and text[line - 1].strip():
                 files.setdefault(self.name(path), []).append(f"{line}: {text[line - 1].strip()}")
         return files
+
+
+def add_warm(program: Program, story: Story) -> None:
+    """Adds what a start with filled caches does again: nothing if caching works."""
+    found = {count.id: Counter[str]() for count in COUNTS if count.made == WARM}
+    for event in story.caches:
+        if event.outcome != "hit":
+            name = "warm_misses" if event.outcome == "miss" else "warm_bypasses"
+            of = story.compiles[event.compile].function
+            found[name][f"{event.cache} of `{of}`: {event.reason or event.outcome}"] += 1
+    for phase in story.phases:
+        if phase.name == COMPILED_GRAPH:
+            found["warm_graphs"][phase.name] += phase.count
+        elif phase.kind == TUNING:
+            found["warm_tunings"][phase.name] += phase.count
+    for name, texts in found.items():
+        program.counts[name] = texts.total()
+        if texts:
+            program.details[name] = sorted(_times(count, text) for text, count in texts.items())
 
 
 def places_in(text: str) -> set[SourcePlace]:

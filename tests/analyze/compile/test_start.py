@@ -7,6 +7,8 @@ import pytest
 from inductorscope.analyze.compile.model import CacheEvent, Compile, KernelCompiled, LogFacts, Story
 from inductorscope.analyze.compile.start import PACKAGED, WARM, predictions, start_of
 from inductorscope.capturing.measure.profile import story_of
+from inductorscope.contract.lock import Program
+from inductorscope.contract.project import add_warm
 from inductorscope.formats.capture_facts import ScriptStart
 
 SECOND = 1e6
@@ -88,3 +90,16 @@ def test_a_prediction_from_a_cold_start_is_near_the_warm_one(starts: Path) -> No
     assert 0.6 < predicted[WARM].predicted_s / took < 1.15
     assert predicted[WARM].predicted_s + predicted[WARM].saved_s == pytest.approx(whole)
     assert WARM not in {row.title for row in predictions(story_of(starts / "unchanged"), warm)}
+
+
+def test_a_lock_counts_what_a_warm_start_does_again(starts: Path) -> None:
+    warm, missed = Program("m"), Program("m")
+    add_warm(warm, story_of(starts / "unchanged"))
+    assert set(warm.counts.values()) == {0}
+    assert warm.warm
+    assert not warm.details
+    add_warm(missed, story_of(starts / "config"))
+    assert missed.counts == {
+        "warm_misses": 4, "warm_bypasses": 0, "warm_graphs": 2, "warm_tunings": 0,
+    }  # fmt: skip
+    assert missed.details["warm_misses"][0] == "AOTAutograd of `f`: miss"

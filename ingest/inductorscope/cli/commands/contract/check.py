@@ -77,7 +77,7 @@ def check(
         with Progress(quiet=as_json) as progress:
             made = [
                 compile_program(
-                    settings, own.model, own.options, progress, python, tag or (), client
+                    settings, own.model, own.options, progress, python, tag or (), client, own.warm
                 )
                 for own in wanted
             ]

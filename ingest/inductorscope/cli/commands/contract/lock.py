@@ -35,6 +35,13 @@ def lock(
     dynamic: given.Dynamic = None,
     mode: given.Mode = None,
     config: given.Config = None,
+    warm: Annotated[
+        bool,
+        typer.Option(
+            "--warm",
+            help="Also lock what a start does when the caches are filled; compiles three times.",
+        ),
+    ] = False,
     run: Annotated[
         str | None, typer.Option(help="Lock a stored run instead of compiling a model.")
     ] = None,
@@ -67,7 +74,8 @@ def lock(
     specs = [from_builtins({"model": model, **options}) for model in models or []]
     with Progress(quiet=False) as progress:
         made = [
-            compile_program(settings, spec.model, changed_options(spec), progress) for spec in specs
+            compile_program(settings, spec.model, changed_options(spec), progress, warm=warm)
+            for spec in specs
         ]
     if run:
         made.append(stored_program(settings, run))
