@@ -1,5 +1,7 @@
 """Queries of read-only sessions find only what the viewer may see, on both databases."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 from inductorscope.answers.runs.runs import list_runs
@@ -92,3 +94,15 @@ def test_one_condition_decides(engine: Engine) -> None:
         assert add_person(session, "eve", "reader", NOW).id not in (ada, grace)
     assert seen(engine, Who("grace", nobody, grace)) == set()
     assert seen(engine, Who("ada", nobody, ada)) == set()
+
+
+def test_tables_that_nobody_imported_yet_are_restricted() -> None:
+    ask = (
+        "from inductorscope.store.who import NOBODY, Base, _restrictions\n"
+        "of = {option.entity.class_.__name__ for option in _restrictions(NOBODY)}\n"
+        "import inductorscope.store.tables.all\n"
+        "print(sorted({mapper.class_.__name__ for mapper in Base.registry.mappers\n"
+        "              if hasattr(mapper.class_, 'run_id')} - of))"
+    )
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "['Place', 'Share']"

@@ -6,6 +6,7 @@ for runs and for everything that belongs to one, so that a page cannot forget it
 
 from contextvars import ContextVar
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -106,6 +107,7 @@ def restrict(state: ORMExecuteState) -> None:
 @lru_cache(maxsize=256)
 def _restrictions(who: Who) -> tuple[LoaderCriteriaOption, ...]:
     """Cached, because making these takes longer than a query."""
+    import_module("inductorscope.store.tables.all")  # one imported later would be seen by all
     conditions: dict[type[Any], ColumnElement[bool]] = {
         table: visible_to(who, table.run_id)
         for table in (mapper.class_ for mapper in Base.registry.mappers)
