@@ -249,9 +249,10 @@ def history(**query: str | int | None) -> str:
     return with_query("/history", **query)
 
 
-def atlas(**query: str | int | None) -> str:
-    """A survey: its `figure` for each program and torch, and what changed; `program`: only one."""
-    return with_query("/atlas", **query)
+def atlas(part: str = "", **query: str | int | None) -> str:
+    """A survey: its `figure` for each program and torch, and what changed; `program`: only one. Its
+    parts are `.atom` and `/badge.svg`."""
+    return with_query(f"/atlas{part}", **query)
 
 
 def measure(run_id: str, other: str) -> str:

@@ -1,5 +1,6 @@
 """A survey compiles a matrix once, says what changed, and shows it."""
 
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,13 @@ def rows():
         return torch.nn.functional.gelu(x * 2) + 1
 
     return rows, (torch.randn(8, 16),)
+
+
+def mine():
+    def mine(x):
+        return torch.nn.functional.gelu(x * 3) + 1
+
+    return mine, (torch.randn(4, 4),)
 """
 
 
@@ -163,6 +171,11 @@ def test_a_survey_finds_what_a_torch_does_otherwise(
     )
     assert "rows, cpu, default: program.py:7" in events
     assert "also launches of generated kernels: +1" in events
+    with_own = run(matrix, "--with", str(tmp_path / "program.py:mine"))
+    near = with_own.output.partition("## Near")[2]
+    assert re.search(r"`rows` .*100 % \| `add`, `gelu`, `mul` \|", near), with_own.output
+    assert "launches of generated kernels`: 2, 2" in with_own.output, with_own.output
+    assert "+gelu" in with_own.output.partition("## Touching")[2]
     late = tmp_path / "late.toml"
     late.write_text(f"seconds = 1\n{program}")
     for words, compiled in (((), True), ((), False), (("--retry",), True)):
@@ -180,7 +193,17 @@ def test_a_survey_finds_what_a_torch_does_otherwise(
         assert client.get("/atlas?name=small").text.count("chip warn") == 1
         page = client.get("/atlas").text
         assert page.count("took longer") == 2
+        assert "program.py:mine</a>" in page, "a run to compare"
         assert "--retry" in page
         whole = client.get("/api/atlas", params={"name": "small", "program": "rows"}).json()
         assert "bytes moved" in [row["figure"] for row in whole["rows"]]
         assert client.get("/atlas", params={"figure": "speed"}).status_code == 404
+    site = tmp_path / "site" / "a survey.html"
+    site.parent.mkdir()
+    said = ["export", "/atlas?name=small", "-o", str(site), "--data", str(tmp_path / "data")]
+    written = CliRunner().invoke(app, said)
+    assert "Beside it: a survey.atom and 1 badge." in written.output, written.output
+    assert {file.name for file in site.parent.iterdir()} == {
+        "a survey.html", "a survey.atom", "a-survey-rows-cpu-default.svg",
+    }  # fmt: skip
+    assert '<link href="a%20survey.html#/atlas?name=small#' in site.with_suffix(".atom").read_text()

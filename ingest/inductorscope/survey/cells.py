@@ -8,17 +8,22 @@ import msgspec
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.missing import NotHere
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.surveys import SurveyCell
 from inductorscope.survey.changes import VERSION, changes_between
 from inductorscope.units import by_number
 
 
-def surveys(session: Session) -> list[str]:
-    """Returns the names of all surveys, the newest first."""
+def survey_named(session: Session, name: str) -> tuple[str, list[str]]:
+    """Returns the survey of this name, or without one the newest, and the names of all, the newest
+    first. Raises NotHere."""
     newest = func.max(SurveyCell.created_at).desc()
     query = select(SurveyCell.survey).group_by(SurveyCell.survey).order_by(newest)
-    return list(session.scalars(query))
+    names = list(session.scalars(query))
+    if name and name not in names:
+        raise NotHere(f"There is no survey {name}.", "Those that are here are listed at /atlas.")
+    return name or next(iter(names), ""), names
 
 
 def cells_of(session: Session, survey: str) -> Sequence[SurveyCell]:

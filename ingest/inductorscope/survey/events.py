@@ -1,12 +1,18 @@
-"""Events: the same change in many programs, from one version of torch to the next."""
+"""Events: the same change in many programs, from one version of torch to the next; how they are
+published."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from uuid import NAMESPACE_URL, uuid5
+from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
 from inductorscope import urls
+from inductorscope.answers.missing import NotHere
 from inductorscope.contract.lock import BY_ID
 from inductorscope.fields import Bytes, Hidden, Microseconds, Prose
 from inductorscope.markdown.text import link, prose
@@ -28,6 +34,9 @@ NAMED = 6
 """Most things and lines that a sentence names."""
 ALIKE = 0.5
 """Share of operations that two changes have in common if they are one event."""
+CHARACTER = 7
+"""Pixels of a badge's character."""
+_NOT_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TITLES = {
     APART: "no longer in one kernel",
     TOGETHER: "newly in one kernel",
@@ -71,6 +80,10 @@ class AtlasEvent(msgspec.Struct, frozen=True):
     """Predicted time more in the programs on a GPU."""
     places: list[AtlasPlace]
     kind: Hidden[str]
+    id: Hidden[str]
+    """Stays the same as long as the event names the same things."""
+    at: Hidden[datetime]
+    """When the last of its cells was compiled."""
 
 
 Found = tuple[SurveyCell, SurveyCell, Change]
@@ -181,11 +194,14 @@ def _event(found: Sequence[Found], of: int) -> AtlasEvent:
     title = TITLES.get(first.kind) or BY_ID[first.kind].title
     if first.kind in (APART, TOGETHER):
         title = f"{title}: {_kind(first)[1]}"
+    named = [] if first.kind in (APART, TOGETHER) else sorted(shown)
+    own = repr((after.survey, before.python, after.python, title, named))
     return AtlasEvent(
         _text(title, first.kind, shown, sum(place.more for place in places), programs, of, after),
         before.python, after.python, programs, of, found=shown, also=_also(found),
         nbytes=sum(place.nbytes for place in places),
         predicted_us=sum(predicted) if predicted else None, places=places, kind=first.kind,
+        id=str(uuid5(NAMESPACE_URL, own)), at=max(cell.created_at for _, cell, _ in found),
     )  # fmt: skip
 
 
@@ -250,3 +266,68 @@ def as_markdown(events: Sequence[AtlasEvent], server: str = "") -> str:
             lines.append(f"  - {named}{f': {at}' if at else ''}")
         lines += [f"  - also {prose(text)}" for text in event.also[:NAMED]]
     return "\n".join(lines) + "\n"
+
+
+def _xml(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def feed(name: str, events: Sequence[AtlasEvent], base: str) -> str:
+    """Formats events as an Atom feed, the newest first. `base`: what goes before addresses."""
+    page = base + urls.atlas(name=name)
+    updated = max((event.at for event in events), default=datetime.fromtimestamp(0, UTC))
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<id>{uuid5(NAMESPACE_URL, f'survey {name}').urn}</id><title>Atlas: {_xml(name)}</title>",
+        f"<updated>{updated.isoformat()}</updated><author><name>Inductorscope</name></author>",
+        f"<link href={quoteattr(page)}/>",
+    ]
+    for event in sorted(events, key=lambda event: event.at, reverse=True):
+        places = (
+            f"{place.program}, {place.device}, {place.mode}: {', '.join(place.lines) or 'no lines'}"
+            for place in event.places
+        )
+        lines += [
+            f"<entry><id>urn:uuid:{event.id}</id><updated>{event.at.isoformat()}</updated>",
+            f"<title>{_xml(event.text.replace('`', ''))}</title>",
+            f"<link href={quoteattr(f'{page}#{event.id}')}/>",
+            f"<content>{_xml('; '.join(places))}</content></entry>",
+        ]
+    return "\n".join([*lines, "</feed>"]) + "\n"
+
+
+def badge(cells: Sequence[SurveyCell], program: str, device: str = "", mode: str = "") -> str:
+    """Draws as SVG what the newest torch compiles a program to, by default on its first device and
+    in its first mode. Raises NotHere."""
+    rows = [row for (of, on, how), row in rows_of(cells).items()
+            if of == program and device in ("", on) and mode in ("", how)]  # fmt: skip
+    if not rows:
+        raise NotHere(f"The survey has no program {program}{device and f' on {device}'}.")
+    torch, says = _xml(f"torch {rows[0][-1].python}"), _says(rows[0])
+    colour = "#8c1d18" if rows[0][-1].failure else "#31508f"
+    left, right = (CHARACTER * len(text) + 12 for text in (torch, says))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img">'
+        f'<title>{torch}: {_xml(says)}</title><rect width="{left}" height="20" fill="#444"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/>'
+        '<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">'
+        f'<text x="6" y="14" textLength="{left - 12}">{torch}</text>'
+        f'<text x="{left + 6}" y="14" textLength="{right - 12}">{_xml(says)}</text></g></svg>\n'
+    )
+
+
+def _says(row: Sequence[SurveyCell]) -> str:
+    """Says what the newest torch compiled, and how that differs from the torch before."""
+    if row[-1].failure:
+        return "failed"
+    kernels, since = row[-1].counts.get("kernels", 0), ""
+    text = plural(kernels, "kernel")
+    for before, after in reversed(list(neighbours(row))):
+        if after.changes and is_compared(before, after) and not since:
+            more = kernels - before.counts.get("kernels", 0)
+            return f"{text}, {f'{more:+,}' if more else 'changed'} since {before.python}"
+        if after.changes or not is_compared(before, after):
+            break
+        since = before.python
+    return f"{text}, no change since {since}" if since else text

@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.compare.table import OFFERED
 from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName
 from inductorscope.contract.compare import figure_text
 from inductorscope.contract.lock import BY_ID, COUNTS, Count
 from inductorscope.fields import Hidden, Prose
+from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.surveys import SurveyCell
-from inductorscope.survey.cells import cells_of, rows_of, surveys, version_order
+from inductorscope.survey.cells import cells_of, rows_of, survey_named, version_order
 from inductorscope.survey.events import AtlasEvent, events_of
 
 
@@ -55,14 +59,13 @@ class Atlas(msgspec.Struct, frozen=True):
     """All surveys, the newest first."""
     figures: Hidden[dict[str, str]]
     """Figures to choose from, with their titles."""
+    offered: Hidden[list[RunName]]
+    """The newest runs that are not of the survey."""
 
 
 def atlas_page(session: Session, name: str = "", figure: str = "", program: str = "") -> Atlas:
     """Returns the newest survey, or one by its name. Raises NotHere."""
-    names = surveys(session)
-    if name and name not in names:
-        raise NotHere(f"There is no survey {name}.", "Those that are here are listed at /atlas.")
-    name = name or next(iter(names), "")
+    name, names = survey_named(session, name)
     figure = figure or "kernels"
     if figure not in BY_ID:
         raise NotHere(f"There is no figure {figure}.", f"The figures are {', '.join(BY_ID)}.")
@@ -80,11 +83,15 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
         if program in ("", own)
         for row in _rows(own, device, mode, found, torches, figure, whole=bool(program))
     ]
+    own = select(SurveyCell.run_id).where(SurveyCell.survey == name, SurveyCell.run_id.is_not(None))
+    others = select(Run.id, Run.name).where(Run.graph_count > 0, Run.id.not_in(own))
+    others = others.order_by(Run.created_at.desc())
     return Atlas(
         name=name, figure=figure, program=program, title=BY_ID[figure].title, torches=torches,
         rows=rows, events=events_of(cells, program),
         failed=sum(bool(cell.failure) for cell in cells), names=names,
         figures={count.id: count.title for count in COUNTS if count.id in known},
+        offered=[RunName(*row) for row in session.execute(others.limit(OFFERED))],
     )  # fmt: skip
 
 

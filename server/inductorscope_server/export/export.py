@@ -9,6 +9,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from os import getpid
 from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx
 import msgspec
@@ -20,7 +21,10 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.once import keep
 from inductorscope.store.tables.models import Run
 from inductorscope.store.who import VIEWER, WHO, Who
+from inductorscope.survey.cells import cells_of, rows_of, survey_named
+from inductorscope.survey.events import badge, events_of, feed
 from inductorscope.units import plural, size_in_bytes
+from sqlalchemy.orm import Session
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inductorscope_server.export.file import Inside, pack_files, write_file
@@ -28,6 +32,7 @@ from inductorscope_server.export.gather import BESIDE, LOCATION, Answer, Gathere
 from inductorscope_server.web.app import create_app
 
 ADDRESS = re.compile(r"/runs/(?P<run>\w+)(?:/graphs/(?P<graph>[^/?]+)(?P<part>[/?].*)?)?")
+NOT_NAMING = re.compile(r"[^\w.-]+")
 PROCESSES = 2
 """Processes that make pages."""
 _own: list[tuple[asyncio.Runner, httpx.AsyncClient]] = []
@@ -92,6 +97,10 @@ def export_from(
         loader = (parts.pages.assets.folder / "file.js").read_bytes().strip()
         with file.open("wb") as out:
             write_file(out, start, " ".join(notes), answers, loader, files)
+    if start.startswith(urls.atlas()):
+        name = dict(parse_qsl(urlsplit(start).query)).get("name", "")
+        with parts.read() as session:
+            notes.append(_publish(session, survey_named(session, name)[0], file))
     pages = sum(answer.type.startswith("text/html") for answer in answers.values())
     held = [" ".join([f"{plural(pages, 'page')}, {size_in_bytes(file.stat().st_size)}.", *notes])]
     for kind in sorted({kind for kind, _ in inside}):
@@ -109,6 +118,16 @@ def _client(app: ASGIApp, who: Who) -> httpx.AsyncClient:
         base_url="http://localhost",
         headers={"Accept-Encoding": "identity"},  # this response would only be unpacked again
     )
+
+
+def _publish(session: Session, name: str, file: Path) -> str:
+    """Writes the feed of a survey, and the badges of its programs, beside its file; says so."""
+    cells, atom = cells_of(session, name), file.with_suffix(".atom")
+    atom.write_text(feed(name, events_of(cells), f"{quote(file.name)}#"), "utf-8")
+    for row in (rows := rows_of(cells)):
+        named = NOT_NAMING.sub("-", "-".join((file.stem, *row)))[:200]
+        file.with_name(f"{named}.svg").write_text(badge(cells, *row), "utf-8")
+    return f"Beside it: {atom.name} and {plural(len(rows), 'badge')}."
 
 
 async def _ask(client: httpx.AsyncClient, address: str) -> Answer | None:

@@ -76,6 +76,8 @@ PAGES = (
          "Progress of reading a run", show=runs.show_state),
     Page(RUN + "/trials", trials.load, "trials.html", RUNS, "Changes that were tried",
          tab="Overview", fragment="fragments/_trials.html", doc="improve"),
+    Page(RUN + "/atlas", atlas.load_beside, "atlas_beside.html", RUNS, "A run beside a survey",
+         tab="Overview", doc="atlas"),
     Page(RUN + "/access", projects.load_access, "access.html", PEOPLE, "Who sees a run",
          tab="Overview", needs=CHANGES, doc="team"),
     Page(RUN + "/explorer", explorer.load_graphs, "no_graph.html", RUNS,
@@ -150,8 +152,8 @@ PAGES = (
 )  # fmt: skip
 
 ACTIONS = (
-    runs, compare, explorer, kernel, failures, trials, jobs, capture, play, account, projects,
-    server,
+    runs, compare, atlas, explorer, kernel, failures, trials, jobs, capture, play, account,
+    projects, server,
 )  # fmt: skip
 """Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
 of the API."""

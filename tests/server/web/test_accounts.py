@@ -262,6 +262,17 @@ def test_pages_and_streams_are_as_their_twins(team: Team) -> None:
                 assert not _mentions(answer.text, kind)
 
 
+def test_what_others_load_of_a_survey_is_as_hidden_as_its_runs(team: Team) -> None:
+    for who, sees in SEES.items():
+        for kind in KINDS:
+            query = {"name": f"{MARK}{kind}", "program": f"{MARK}{kind}"}
+            for path in ("/atlas.atom", "/atlas/badge.svg"):
+                answer = team.send(who, "GET", path, params=query)
+                assert (answer.status_code == 200) == (kind in sees), f"{who} {path} {kind}"
+        listed = team.send(who, "GET", "/atlas.atom").text
+        assert not [kind for kind in KINDS if kind not in sees and _mentions(listed, kind)]
+
+
 def test_what_each_role_may_do(team: Team) -> None:
     private, own = team.parts["private"], team.parts["project"]
     for who, method, path, status in (

@@ -25,6 +25,14 @@ def survey(
             "last one to it."
         ),
     ] = "",
+    own: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            help="Compile only this program, with the matrix's last Python for its first device, "
+            "and print it beside the nearest of the survey.",
+        ),
+    ] = "",
     markdown: Annotated[
         Path | None, typer.Option(help="Append the events as Markdown: $GITHUB_STEP_SUMMARY.")
     ] = None,
@@ -62,6 +70,9 @@ def survey(
     with Progress(quiet=False) as progress:
         of = Survey(settings, wanted.name, cells, wanted.seconds, progress)
         try:
+            if own:
+                typer.echo(of.beside(own, pythons[-1], wanted.devices[0]), nl=False)
+                return
             for line in of.run(until, retry=retry):
                 progress.log(line)
         except (CaptureInterrupted, KeyboardInterrupt):

@@ -95,7 +95,7 @@ def read_matrix(file: Path) -> Matrix:
         matrix.programs[name] = options
         _check(f"{file}: programs.{name}", options)
     for device in matrix.devices:
-        _check(f"{file}: devices", {"model": NAMES[0], **_on(device)})
+        _check(f"{file}: devices", {"model": NAMES[0], **on_device(device)})
     for mode in matrix.modes:
         _check(f"{file}: modes", {"model": NAMES[0], "mode": mode})
     return matrix
@@ -129,7 +129,7 @@ def cells_to_do(matrix: Matrix, pythons: Sequence[Python]) -> tuple[list[Cell], 
         assert isinstance(options, dict)
         for device in matrix.devices:
             for mode in matrix.modes:
-                own = {"name": program, **options, **_on(device)}
+                own = {"name": program, **options, **on_device(device)}
                 own |= {} if mode == "default" else {"mode": mode}
                 try:
                     from_builtins(own)
@@ -143,7 +143,8 @@ def cells_to_do(matrix: Matrix, pythons: Sequence[Python]) -> tuple[list[Cell], 
     return cells, refused
 
 
-def _on(device: str) -> dict[str, str]:
+def on_device(device: str) -> dict[str, str]:
+    """Returns the options of `capture` for a device of a matrix."""
     if device == "cpu":
         return {}
     if device.startswith("cuda"):

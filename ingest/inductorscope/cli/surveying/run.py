@@ -7,16 +7,18 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Text, cast, delete, select
 
+from inductorscope.answers.markdown.pages import page_markdown
 from inductorscope.capturing.watch import CaptureFailed, CaptureInterrupted
 from inductorscope.cli.contract import RunFailed, compile_program
 from inductorscope.cli.progress import Progress
-from inductorscope.cli.surveying.matrix import Cell
+from inductorscope.cli.surveying.matrix import Cell, Python, on_device
 from inductorscope.jobs.queue.slots import Slot
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.surveys import SurveyCell
+from inductorscope.survey.beside import beside_page
 from inductorscope.survey.cells import cells_of, compare_neighbours
 from inductorscope.survey.events import AtlasEvent, events_of
 from inductorscope.units import plural, seconds
@@ -97,6 +99,16 @@ class Survey:
             for run in session.scalars(select(Run.id).where(tagged)).all():
                 delete_run(session, run)
             session.execute(delete(SurveyCell).where(SurveyCell.key == cell.key))
+
+    def beside(self, model: str, python: Python, device: str) -> str:
+        """Compiles a program, and returns it beside the nearest of the survey as Markdown. Raises
+        CaptureFailed and NotHere."""
+        _, run = compile_program(
+            self.settings, model, on_device(device), self.progress, python.path
+        )
+        with engine_of(self.settings) as engine, sessions(engine, read_only=True)() as session:
+            page = beside_page(session, run, self.name)
+        return page_markdown(page, f"{model} beside {self.name}")
 
     def events(self) -> list[AtlasEvent]:
         """Compares neighbouring versions of these cells."""
