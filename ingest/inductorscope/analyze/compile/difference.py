@@ -51,34 +51,32 @@ def difference(
     addresses."""
     left, right = keys or (before, after)
     result = Difference()
-    hunk: list[DiffLine] = []
     shown = 0
-    for tag, low, high, low_after, high_after in _grouped(opcodes(left, right), around):
-        if tag == "between":
-            if hunk:
-                result.hunks.append(hunk)
-            hunk = []
-            continue
-        if tag == "equal":
-            lines = [
-                DiffLine("same", low + at + 1, low_after + at + 1, before[low + at][:LONGEST_LINE])
-                for at in range(high - low)
-            ]
-        else:
-            result.gone += high - low
-            result.new += high_after - low_after
-            lines = _changed(before, after, low, high, low_after, high_after)
-        room = MOST_SHOWN - shown
-        if len(lines) > room:
-            result.cut = True
-        hunk += lines[: max(room, 0)]
-        shown += len(lines)
-    if hunk:
-        result.hunks.append(hunk)
+    for group in _Grouped(opcodes(left, right)).get_grouped_opcodes(around):
+        hunk: list[DiffLine] = []
+        for tag, low, high, low_after, high_after in group:
+            if tag == "equal":
+                lines = [
+                    DiffLine(
+                        "same", low + at + 1, low_after + at + 1, before[low + at][:LONGEST_LINE]
+                    )
+                    for at in range(high - low)
+                ]
+            else:
+                result.gone += high - low
+                result.new += high_after - low_after
+                lines = _changed(before, after, low, high, low_after, high_after)
+            room = MOST_SHOWN - shown
+            if len(lines) > room:
+                result.cut = True
+            hunk += lines[: max(room, 0)]
+            shown += len(lines)
+        if hunk:
+            result.hunks.append(hunk)
     return result
 
 
-Opcode = tuple[str, int, int, int, int]
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 Lines = Sequence[Hashable]
 
 
@@ -214,30 +212,17 @@ def _stretch(
         yield (tag, low + a, low + b, low_after + c, low_after + d)
 
 
-def _grouped(codes: list[Opcode], around: int) -> Iterator[Opcode]:
+class _Grouped(SequenceMatcher[Hashable]):
     """Cuts long stretches of equal lines down to the context of changes."""
-    merged: list[Opcode] = []
-    for code in codes:
-        if merged and merged[-1][0] == code[0] == "equal" and merged[-1][2] == code[1]:
-            _, low, _, low_after, _ = merged[-1]
-            merged[-1] = ("equal", low, code[2], low_after, code[4])
-        else:
-            merged.append(code)
-    for number, (tag, low, high, low_after, high_after) in enumerate(merged):
-        if tag != "equal":
-            yield (tag, low, high, low_after, high_after)
-            continue
-        first, last = number == 0, number == len(merged) - 1
-        if first and last:
-            return
-        if high - low <= 2 * around and not first and not last:
-            yield ("equal", low, high, low_after, high_after)
-            continue
-        if not first:
-            end = min(low + around, high)
-            yield ("equal", low, end, low_after, low_after + end - low)
-        if not first and not last:
-            yield ("between", 0, 0, 0, 0)
-        if not last:
-            begin = max(high - around, low)
-            yield ("equal", begin, high, high_after - (high - begin), high_after)
+
+    def __init__(self, codes: list[Opcode]) -> None:
+        super().__init__(None, (), ())
+        self._codes: list[Opcode] = []
+        for code in codes:
+            if self._codes and self._codes[-1][0] == code[0] == "equal":
+                _, low, _, low_after, _ = self._codes.pop()
+                code = "equal", low, code[2], low_after, code[4]
+            self._codes.append(code)
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._codes
