@@ -19,6 +19,7 @@ import msgspec
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import family_of
 from inductorscope.fields import Microseconds
+from inductorscope.formats.code.short_names import split_names
 from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
@@ -55,19 +56,6 @@ _RUNS_AS = {
     "_softmax": ("_softmax",), "slice_backward": ("slice_backward", "copy"),
     "_unsafe_view": (), "masked_fill": ("masked_fill",), "copy": ("copy",),
 }  # fmt: skip
-# Operators in kernel names that take no time of their own in eager.
-_COMMON = frozenset((
-    "add", "sub", "mul", "div", "pow", "sqrt", "rsqrt", "exp", "log", "neg", "abs", "sin", "cos",
-    "tanh", "sigmoid", "gelu", "gelu_backward", "silu", "silu_backward", "relu", "mean", "sum",
-    "amax", "amin", "max", "min", "maximum", "minimum", "where", "cat", "native_layer_norm",
-    "native_layer_norm_backward", "native_group_norm", "native_batch_norm", "var_mean", "view",
-    "permute", "t", "transpose", "expand", "unsqueeze", "squeeze", "select", "slice", "clone",
-    "_to_copy", "_unsafe_view", "_softmax", "_log_softmax", "_softmax_backward_data",
-    "native_dropout", "embedding", "embedding_dense_backward", "constant_pad_nd",
-    "select_backward", "_native_batch_norm_legit_functional", "arange", "full", "_mkl_linear",
-    "addmm", "mm", "bmm", "nll_loss_forward", "copy_", "add_", "mul_", "div_", "zeros", "ones",
-    "eq", "ne", "lt", "gt", "le", "ge",
-))  # fmt: skip
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -215,23 +203,7 @@ def _stands_for(name: str, before: dict[str, OpChange]) -> str:
 def fused_ops(kernel: str, known: Iterable[str] = ()) -> list[str]:
     """`triton_per_fused_add_native_layer_norm_1` → `add`, `native_layer_norm`."""
     match = _FUSED_NAME.match(kernel)
-    if match is None:
-        return []
-    words = _COMMON.union(known, _RUNS_AS)
-    text = match.group(1)
-    ends = [place for place, sign in enumerate(text) if sign == "_"] + [len(text)]
-    names: list[str] = []
-    at = 0
-    while at < len(text):
-        word = next(
-            (text[at:end] for end in reversed(ends) if end > at and text[at:end] in words), None
-        )
-        if word is None:
-            at = next((end for end in ends if end > at), len(text)) + 1
-            continue
-        names.append(word)
-        at += len(word) + 1
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(split_names(match.group(1), known))) if match else []
 
 
 def _plain(op: str) -> str:

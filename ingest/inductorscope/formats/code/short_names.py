@@ -1,6 +1,7 @@
 """Names kernels by what they compute: `layer_norm + gelu`, with a number that tells them apart."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import msgspec
@@ -76,12 +77,26 @@ def short_name(name: str) -> ShortName:
     )
 
 
+def split_names(joined: str, known: Iterable[str] = ()) -> Iterator[str]:
+    """Yields `_to_copy` and `add` of `_to_copy_add`. `known`: further names with underscores."""
+    longer = sorted((name for name in known if "_" in name), key=len, reverse=True)
+    while joined:
+        rest = f"{joined}_"
+        name = next((name for name in longer if rest.startswith(f"{name}_")), "")
+        if not name:
+            match = OPERATION.match(joined)
+            name = match[0].removesuffix("_") if match else joined.partition("_")[0]
+        if name:
+            yield name
+        joined = joined[len(name) + 1 :]
+
+
 def _operations(joined: str) -> list[str]:
     """Returns the operations of a generated kernel's name, those that say most first."""
-    found, at = [], 0
-    while at < len(joined) and (match := OPERATION.match(joined, at)):
-        found.append(NOISE.sub("", match[1] or match[2]) + match[3])
-        at = match.end()
+    found = [
+        NOISE.sub("", name.removesuffix(BACKWARD)) + BACKWARD * name.endswith(BACKWARD)
+        for name in split_names(joined)
+    ]
     computing = [name for name in found if name.removesuffix(BACKWARD) not in VIEWS]
     # The backward of an operation also contains nodes of its forward.
     alone = [name for name in computing or found if f"{name}{BACKWARD}" not in found]
