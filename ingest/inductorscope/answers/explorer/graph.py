@@ -359,22 +359,16 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
     ).all()
     whole = _sum([row.time_us for row in rows])
     return [
-        ExplorerKernel(
-            name=name,
-            operations=short.operations,
-            number=short.number,
-            kind=kind,
-            category=category,
-            first=first,
-            last=last,
-            time_us=time,
-            share=share(time, whole),
-            time_source=source,
-            calls=calls[number],
-            call_count=call_count,
+        view(
+            ExplorerKernel,
+            row,
+            short_name(row.name),
+            first=row.first_line,
+            last=row.last_line,
+            share=share(row.time_us, whole),
+            calls=calls[row.id],
         )
-        for number, name, kind, category, first, last, time, source, call_count in rows
-        for short in [short_name(name)]
+        for row in rows
     ]
 
 

@@ -9,7 +9,7 @@ from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.explain import Explainer, Reason
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
-from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
+from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE
 from inductorscope.store.tables.models import Links
 
 EXPLAINED = (CODE, IR_PRE, IR_POST)
@@ -24,18 +24,7 @@ class Reasons(msgspec.Struct, frozen=True):
     reasons: list[Reason]
 
 
-def _explainer(texts: dict[str, str]) -> Explainer:
-    return Explainer(
-        GraphTexts(
-            post_grad=texts.get(POST_GRAD),
-            ir_pre=texts.get(IR_PRE),
-            ir_post=texts.get(IR_POST),
-            code=texts.get(CODE),
-        )
-    )
-
-
-_explainer_of = remembered(_explainer)
+_explainer_of = remembered(lambda texts: Explainer(msgspec.convert(texts, GraphTexts)))
 
 
 def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
