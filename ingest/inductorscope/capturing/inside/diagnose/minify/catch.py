@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from inductorscope.capturing.inside.diagnose.copying import copied
 from inductorscope.capturing.inside.diagnose.minify.failure import first_line
 from inductorscope.capturing.inside.loading import Model
 from inductorscope.capturing.inside.untyped import Untyped
@@ -60,18 +61,7 @@ def copy_of(value: Untyped) -> Untyped:
     """Copies a tensor with its strides; returns other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
-    with torch.no_grad():
-        if not _dense(value):
-            return value.clone().requires_grad_(value.requires_grad)
-        made = torch.empty_strided(
-            value.shape, value.stride(), dtype=value.dtype, device=value.device
-        )
-        made.copy_(value)
-    return made.requires_grad_(value.requires_grad)
-
-
-def _dense(value: torch.Tensor) -> bool:
-    return value.layout is torch.strided and 0 not in value.stride()
+    return copied(value).requires_grad_(value.requires_grad)
 
 
 def _after_dynamo(caught: list[Caught]) -> Untyped:

@@ -13,7 +13,7 @@ from operator import attrgetter
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from inductorscope.capturing.inside.diagnose.numbers.watch import copied
+from inductorscope.capturing.inside.diagnose.copying import copied
 from inductorscope.capturing.inside.untyped import Untyped
 
 _WIDER = {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from inductorscope.analyze.failures.numbers import Measured
+from inductorscope.capturing.inside.diagnose.copying import copied
 from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     Compared,
     Lane,
@@ -18,7 +19,6 @@ from inductorscope.capturing.inside.diagnose.numbers.lanes import (
     computes,
 )
 from inductorscope.capturing.inside.diagnose.numbers.measure import measure
-from inductorscope.capturing.inside.diagnose.numbers.watch import copied
 from inductorscope.capturing.inside.untyped import Untyped
 
 STORED = "stored"

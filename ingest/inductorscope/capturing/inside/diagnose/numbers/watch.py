@@ -17,6 +17,7 @@ import torch
 from torch._functorch.aot_autograd import get_aot_graph_name
 from torch._inductor.graph import GraphLowering
 
+from inductorscope.capturing.inside.diagnose.copying import copied
 from inductorscope.capturing.inside.loaded import debug_folder, tracing
 from inductorscope.capturing.inside.untyped import Untyped
 
@@ -78,19 +79,6 @@ class GraphRun:
     left_out: int = 0
     """Number of buffers that were not copied, for lack of memory."""
     called: bool = False
-
-
-def copied(value: Untyped) -> Untyped:
-    """Copies a tensor with its strides, even if elements overlap; returns others unchanged."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    value = value.detach()
-    if value.layout != torch.strided or value.numel() == 0:
-        return value.clone()
-    sizes = zip(value.shape, value.stride(), strict=True)
-    extent = 1 + sum((size - 1) * step for size, step in sizes)
-    whole = torch.as_strided(value, (extent,), (1,)).clone()
-    return torch.as_strided(whole, value.shape, value.stride(), 0)
 
 
 @contextmanager
