@@ -11,12 +11,6 @@ from inductorscope.correlate.kernels.statements import Block, Statement
 from inductorscope.correlate.replay.align import replay
 from inductorscope.correlate.replay.schedule import CallSite
 from inductorscope.correlate.replay.state import Accumulation, Alignment, ReplayState
-from inductorscope.correlate.replay.weights import (
-    FITS,
-    HARDLY_FITS,
-    WRITTEN_BEFORE,
-    WRITTEN_ELSEWHERE,
-)
 from inductorscope.formats.code.output_code import CodeKernel
 from inductorscope.formats.graph.ir import IrTextNode
 
@@ -29,6 +23,14 @@ MORE_TRIES = 24
 _FOR_A_STORE = "auto at_"
 _WORD = re.compile(r"\w+")
 """`auto at_Half_tmp_acc0_vec = at::vec::convert<at::Half,1,float,2>(tmp_acc0_vec);`"""
+FITS = 0.5
+"""A scheduler node that costs less is written next."""
+HARDLY_FITS = 0.9
+"""Above, more nodes are tried."""
+WRITTEN_BEFORE = 2.0
+"""Cost of a node of which all expressions were written before, for other nodes."""
+WRITTEN_ELSEWHERE = 5.0
+"""The same, if it misses some of them; above, no node fits."""
 NEVER = 1e6
 STUCK = 0.5
 """Cost per statement above which a node hardly fits."""

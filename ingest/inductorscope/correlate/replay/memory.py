@@ -5,7 +5,6 @@ import re
 from inductorscope.correlate.buffers.origins import OpKey
 from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.replay.state import Literal, ReplayState, Value
-from inductorscope.correlate.replay.weights import NO_STORE
 from inductorscope.formats.graph.ir import IrOp
 
 _LOCAL = frozenset(["local_buffer_data_"])
@@ -21,6 +20,8 @@ _NAME = re.compile(r"\w+")
 # `at::vec::convert<float>(tmp0)`, `c10::convert<float>(tmp0)`, `static_cast<float>(tmp0)`
 _WIDENS = re.compile(r"convert<float|static_cast<float>|cvt_lowp_fp_to_fp32<")
 
+NO_STORE = 0.5
+"""Cost of a store that is not found."""
 AHEAD = 3
 """The most statements ahead to search for a load."""
 

@@ -8,22 +8,31 @@ from inductorscope.correlate.kernels.statements import Statement
 from inductorscope.correlate.nodes.region import number_of
 from inductorscope.correlate.replay.emission import EXPECTED, EXTENDED, SEVERAL_STEPS, expected
 from inductorscope.correlate.replay.state import Literal, ReplayState, Value
-from inductorscope.correlate.replay.weights import (
-    ACCEPT,
-    CERTAIN,
-    EARLIER,
-    LATER_LEAF,
-    NO_LEAF,
-    NO_OPERAND,
-    OTHER_TAG,
-    OTHER_USE,
-    STRAY,
-    STRAY_IN_STEPS,
-    TOLD_APART,
-    UNKNOWN_OPERAND,
-)  # fmt: skip
 from inductorscope.formats.graph.ir import IrOp
 
+CERTAIN = 0.05
+"""A statement that costs less is the operation's; no other is looked at."""
+TOLD_APART = 0.01
+"""The least by which a later statement must be better."""
+EARLIER = 0.2
+"""A new statement that costs more is not the operation's, if a finished loop had its value."""
+STRAY_IN_STEPS = 0.25
+"""Cost of each statement in between that an operation of several steps does not need."""
+UNKNOWN_OPERAND = 0.3
+NO_LEAF = 0.3
+"""Cost of a constant or index that is not found."""
+LATER_LEAF = 0.4
+"""Cost of each statement in front of a constant or index."""
+OTHER_USE = 0.4
+"""Cost of each value that a statement uses beside the operands."""
+STRAY = 0.6
+"""Cost of each statement in between that an operation does not need."""
+OTHER_TAG = 0.7
+"""Cost of a statement that uses the operands, but whose operation is not known."""
+NO_OPERAND = 0.9
+"""Cost of an operand that a statement does not use."""
+ACCEPT = 1.6
+"""The highest cost of an accepted match."""
 WINDOW = 14
 """The most statements ahead to search for an operation's statement."""
 _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::", " = cvt_fp32_to_lowp_fp<")
