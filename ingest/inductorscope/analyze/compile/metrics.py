@@ -14,6 +14,7 @@ from inductorscope.formats.border import read_json
 
 Unit = Literal["", "s", "us", "ms", "bytes", "count", "text", "yes", "config", "list"]
 
+_UNITS: tuple[Unit, ...] = ("us", "ms", "s", "bytes")
 _GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
@@ -95,12 +96,4 @@ def _moment(seconds: float) -> str:
 
 
 def _unit(name: str) -> Unit:
-    if name.endswith("_us"):
-        return "us"
-    if name.endswith("_ms"):
-        return "ms"
-    if name.endswith("_s"):
-        return "s"
-    if name.endswith("_bytes"):
-        return "bytes"
-    return "count"
+    return next((unit for unit in _UNITS if name.endswith(f"_{unit}")), "count")

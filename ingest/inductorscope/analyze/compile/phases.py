@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from inductorscope.analyze.compile.kinds import kind_of
 from inductorscope.analyze.compile.model import (
     BecameDynamic,
@@ -37,14 +35,6 @@ BECAME_DYNAMIC, DISABLED = "automatic_dynamic", "_cache_disabled"
 Chunk = list[Span]
 
 
-class _Sum(msgspec.Struct):
-    count: int = 0
-    total_us: float = 0.0
-    self_us: float = 0.0
-    longest_us: float = 0.0
-    longest: int = -1
-
-
 def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
     """Assigns phases to compiles, sums them and returns them in chunks, in the order of compiles.
 
@@ -63,13 +53,13 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
                 facts.outside[kind] = facts.outside.get(kind, 0.0) + span.self_us
     compiles_cpp = any(span.name == CPP_FILE for spans in owned.values() for span in spans)
     waiting = CPP if compiles_cpp else TRITON
-    sums: dict[str, _Sum] = {}
+    sums: dict[str, PhaseRow] = {}
     chunks: list[Chunk] = [[]]
     prepared: set[int] = set()
     for owner in sorted(owned):
         spans = sorted(owned[owner], key=lambda span: (span.start_us, span.depth))
         for span in spans:
-            _add(sums.setdefault(span.name, _Sum()), span)
+            _add(sums, span, waiting)
         if owner < 0:
             continue
         if len(chunks[-1]) >= CHUNK:
@@ -90,11 +80,7 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         if own and compile_.log not in prepared:
             prepared.add(compile_.log)
             compile_.loading_us += _preparing(spans, own)
-    story.phases = [
-        PhaseRow(name, work_of(name, waiting), total.count, total.total_us, total.self_us,
-                 longest_us=total.longest_us, longest_compile=total.longest)
-        for name, total in sorted(sums.items(), key=lambda item: -item[1].self_us)
-    ]  # fmt: skip
+    story.phases = sorted(sums.values(), key=lambda row: -row.self_us)
     return [*chunks, _timeline(owned.values())]
 
 
@@ -128,12 +114,17 @@ def work_of(name: str, waiting: str) -> str:
     return waiting if name.startswith(WAIT) else kind_of(name)
 
 
-def _add(total: _Sum, span: Span) -> None:
+def _add(sums: dict[str, PhaseRow], span: Span, waiting: str) -> None:
+    total = sums.get(span.name)
+    if total is None:
+        total = sums[span.name] = PhaseRow(
+            span.name, work_of(span.name, waiting), 0, 0.0, 0.0, longest_us=0.0, longest_compile=-1
+        )
     total.count += 1
     total.total_us += span.duration_us
     total.self_us += span.self_us
     if span.duration_us > total.longest_us:
-        total.longest_us, total.longest = span.duration_us, span.owner
+        total.longest_us, total.longest_compile = span.duration_us, span.owner
 
 
 def _timeline(owned: Iterable[list[Span]]) -> Chunk:
