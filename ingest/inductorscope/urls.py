@@ -21,7 +21,7 @@ def _form(page: str, parts: tuple[str | int, ...]) -> str:
     return "/".join((page, *map(_part, parts)))
 
 
-def with_query(path: str, **query: str | int | None) -> str:
+def with_query(path: str, /, **query: str | int | None) -> str:
     """Adds the query parameters that are set to the path."""
     parameters = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(parameters, safe=',:/~')}" if parameters else path

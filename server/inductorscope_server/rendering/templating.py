@@ -4,6 +4,7 @@ Templates get:
 
 - `page`, the answer, as the JSON twin returns it; `request`; and the filters of `units`
 - `urls` and `vocabulary`, the modules of `inductorscope`
+- `this_page(**changes)`, the address of this page with some of its parameters changed
 - `site`, the pages that every page links to; `of_run`, those of a run; `here`, this page; and
   `tabs`, what the tabs of its run hold, None if it belongs to no run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
@@ -27,9 +28,10 @@ from inductorscope.formats import vocabulary
 from inductorscope.plugins import templates
 from inductorscope.settings import Settings
 from inductorscope.store.who import OWNER, WHO
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context, select_autoescape
 from jinja2 import __version__ as jinja_version
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
+from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -155,6 +157,16 @@ def _compiled() -> Compiled | None:
         return None
 
 
+@pass_context
+def _this_page(context: Context, **changes: str | int | None) -> str:
+    """Returns the address of this page, with the parameters it was asked for but for the changes,
+    and from its first row if they name no other. An empty value or 0 leaves a parameter out."""
+    request: Request = context["request"]
+    asked = {**request.query_params, "first": None, "cursor": None}
+    new = {name: value or None for name, value in changes.items()}
+    return urls.with_query(urls.at(context["here"].path, **request.path_params), **asked | new)
+
+
 class Listed(Protocol):
     """A page, as far as navigation shows it."""
 
@@ -186,6 +198,7 @@ class Pages:
         self._environment.policies["json.dumps_function"] = _json
         self._environment.globals.update(
             urls=urls,
+            this_page=_this_page,
             static=self.assets.url,
             imports=self.assets.imports,
             version=__version__,
