@@ -67,7 +67,7 @@ function commandsOf(words: string): Hit[] {
 
 class Palette {
   private readonly list = make("ul", {
-    class: "palette",
+    class: "palette bare",
     id: "palette",
     role: "listbox",
     "aria-label": "Found",
@@ -138,7 +138,7 @@ class Palette {
   }
 
   private optionOf({ kind, name, note, take }: Hit, at: number): HTMLElement {
-    const label = typeof name === "string" ? make("span", { class: "does" }, name) : name;
+    const label = typeof name === "string" ? make("span", { class: "does elided" }, name) : name;
     const end =
       kind === "command"
         ? make("span", {}, ...drawn(note))

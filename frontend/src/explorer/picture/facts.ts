@@ -37,7 +37,7 @@ function listOf(
   nodes: readonly number[],
   choose: (node: number) => void,
 ): HTMLElement {
-  const list = make("ul");
+  const list = make("ul", { class: "bare" });
   for (const at of nodes.slice(0, LISTED)) {
     const node = graph.nodes[at];
     if (!node) continue;

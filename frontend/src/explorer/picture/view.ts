@@ -33,7 +33,7 @@ export class PictureView {
   readonly root = make("div", { class: "picture" });
   private readonly canvas = new Canvas(() => this.resized());
   private readonly facts = make("div", { class: "picture-facts", "aria-live": "polite" });
-  private readonly words = make("p", { class: "picture-words soft", role: "status" });
+  private readonly words = make("p", { class: "picture-words boxed soft", role: "status" });
   private readonly steps = make("div", {
     class: "segments",
     role: "group",
@@ -107,7 +107,7 @@ export class PictureView {
     });
     this.box.addEventListener("input", () => this.search());
     this.box.addEventListener("keydown", (event) => this.searched(event));
-    const bar = make("div", { class: "picture-bar" }, this.steps, this.box, colour, zoom);
+    const bar = make("div", { class: "picture-bar in-row" }, this.steps, this.box, colour, zoom);
     const frame = make("div", { class: "picture-frame" }, element, this.words);
     this.root.append(bar, frame, this.facts);
     this.showSteps();

@@ -61,7 +61,8 @@ export class ChainView {
   }
 
   private column(step: Step): HTMLElement {
-    const list = make("ul", {}, ...step.links.map((link) => make("li", {}, this.entry(link))));
+    const links = step.links.map((link) => make("li", {}, this.entry(link)));
+    const list = make("ul", { class: "bare" }, ...links);
     if (step.more)
       list.append(make("li", { class: "soft" }, `and ${count(step.more, "more", "more")}`));
     if (!step.links.length) list.append(make("li", { class: "soft" }, step.missing));

@@ -44,7 +44,7 @@ export class ReasonsView {
     const { host, root } = this;
     const close = button("×", { class: "icon", "aria-label": "Close" }, () => root.hidePopover());
     const reasons = this.reasons();
-    const list = make("ul", {}, ...reasons.map((reason) => this.row(reason)));
+    const list = make("ul", { class: "bare" }, ...reasons.map((reason) => this.row(reason)));
     const body = reasons.length
       ? list
       : make(

@@ -99,7 +99,8 @@ export class StatusLine {
     // The user's line says more than the names of its nodes.
     const what = isSource ? place : names.slice(0, 3).join(", ") + more;
     if (what) {
-      parts.push(make("b", { class: "entities", title: names.slice(0, 60).join("\n") }, what));
+      const title = names.slice(0, 60).join("\n");
+      parts.push(make("b", { class: "entities elided", title }, what));
     }
     if (place && !isSource) parts.push(make("span", {}, `from ${place}`));
     const kernels = this.state.kernelsOf(selected);
