@@ -42,6 +42,7 @@ from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.analyze.machine.samples import sampled
 from inductorscope.analyze.machine.serving import serving
 from inductorscope.analyze.memory.graph import memory_plan
+from inductorscope.analyze.ranks.overlap import planned
 from inductorscope.analyze.trial.patch import patch
 from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.correlate.explain import Explainer
@@ -54,6 +55,7 @@ from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.log.cache_records import read_cache_answer
 from inductorscope.formats.log.guard_tree import read_guard_tree
+from inductorscope.formats.log.kinds import OVERLAP as OVERLAP_RECORDS
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.definitions import definition_of
@@ -331,6 +333,22 @@ def _code_alone(code: str) -> None:
         work(texts)
 
 
+OVERLAP = """class <lambda>(torch.nn.Module):
+    def forward(self, a: "f32[4]"):
+        all_reduce = torch.ops._c10d_functional.all_reduce.default(a, 'sum', '0')
+        mm = torch.ops.aten.mm.default(a, a)
+        wait_tensor = torch.ops._c10d_functional.wait_tensor.default(all_reduce)
+        return (wait_tensor, mm)
+Node,Benchmarked Est(us),Analytical Est(us),Diff(ratio),Diff(us),Flops
+mm f32(4, 4) f32(4, 4),0.4369,0.4369,1.0000,0.0000,33554432
+"""
+
+
+def _planned(text: str) -> None:
+    for collective in planned(dict.fromkeys(OVERLAP_RECORDS, text)):
+        assert (collective.expected_hidden_us or 0.0) <= (collective.expected_us or 0.0)
+
+
 def _story(text: str) -> None:
     """`/compile`, from a log."""
     log = read_trace_log(io.BytesIO(text.encode("utf-8", "replace")))
@@ -408,6 +426,7 @@ def on_graphs() -> list[Subject]:
         ),
         Subject("conditions of a program", _conditions, (CONDITIONS,)),
         Subject("story of a log", _story, (_log(),)),
+        Subject("collectives that a pass moved", _planned, (OVERLAP,)),
         Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),
         Subject("failures of a code", lambda text: _failures(message, text), (code,)),
     ]

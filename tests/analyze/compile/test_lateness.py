@@ -99,6 +99,7 @@ def test_the_collectives_of_a_device() -> None:
         where | {"cat": "cpu_op", "name": "c10d::_allgather_base_", "ts": 10, "dur": 5,
                  "args": {"External id": 7}},
         where | {"cat": "kernel", "name": "gemm", "pid": 0, "ts": 12, "dur": 9, "args": {}},
+        where | {"cat": "kernel", "name": "gemm", "pid": 0, "ts": 25, "dur": 9.5, "args": {}},
         where | {"cat": "kernel", "name": "ncclDevKernel_Generic(ncclDevKernelArgs)", "pid": 0,
                  "tid": 9, "ts": 30, "dur": 20.5, "args": said | {"External id": 7}},
     ]  # fmt: skip
@@ -110,7 +111,32 @@ def test_the_collectives_of_a_device() -> None:
     found = collective_calls(trace, break_down(trace).kernel_category)
     assert (found.names, found.groups, found.compiles) == (["all_gather"], ["3"], ["1/0"])
     assert found.calls == [(0, 0, 0, 30.0, 20.5, 640)]
+    assert found.took == [(20.5, 4.5)]
     assert found.on_device
+
+
+def test_the_collectives_of_a_processor() -> None:
+    """A thread of the backend does the work; what the program does not wait for is hidden."""
+    events = [
+        {"ph": "X", "pid": 1, "tid": thread, "cat": kind, "name": name, "ts": ts, "dur": us,
+         "args": {}}
+        for thread, kind, name, ts, us in (
+            (1, "cpu_op", "c10d::allreduce_", 10, 5), (1, "cpu_op", "aten::mm", 16, 30),
+            (1, "cpu_op", "_c10d_functional::wait_tensor", 50, 20),
+            (1, "cpu_op", "c10d::allreduce_", 80, 5),
+            (1, "cpu_op", "_c10d_functional::wait_tensor", 86, 44),
+            (2, "user_annotation", "gloo:all_reduce", 90, 40),
+            (2, "user_annotation", "gloo:all_reduce", 12, 50),
+        )
+    ]  # fmt: skip
+
+    def took(events: list[dict[str, object]]) -> list[tuple[float, float]]:
+        text = json.dumps({"traceEvents": events}).encode()
+        trace = read_chrome_stream(io.BytesIO(text))
+        return collective_calls(trace, break_down(trace).kernel_category).took
+
+    assert took(events) == [(50, 38), (40, 0)]
+    assert took(events[:-1]) == []
 
 
 @pytest.mark.parametrize(

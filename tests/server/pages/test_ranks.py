@@ -1,5 +1,6 @@
 """Ranks of a real, healthy job with a straggler, which sleeps 20 ms before each step."""
 
+import json
 import re
 import tarfile
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope.units import microseconds
 from starlette.testclient import TestClient
 
 from tests.support.html import one_line
@@ -34,6 +36,10 @@ class Job:
     """Ranks 0 and 5 alone, where rank 5 compiled another function."""
     launches: str
     """Traces of ranks 0 and 5, and another one of each."""
+    overlapped: dict[str, str]
+    """Of rank 0 of three programs that torch 2.11 compiled with its overlap pass for an H200."""
+    folder: Path
+    """Of their files."""
 
     def ranks(self, run: str) -> Any:
         return self.client.get("/api" + urls.compile_part(run, "ranks")).json()
@@ -69,8 +75,10 @@ def job(
         (again / trace.name).write_text(trace.read_text() + "\n")
     launches = read(*folder.rglob("rank[05].trace.json"), again)
     missing = read(unpacked("missing-collective.tar.xz"))
+    folder = unpacked("overlap.tar.xz")
+    overlapped = {part.name: read(part) for part in folder.iterdir()}
     with opened(settings) as client:
-        yield Job(client, whole, traces, missing, changed, launches)
+        yield Job(client, whole, traces, missing, changed, launches, overlapped, folder)
 
 
 def test_ranks_of_a_healthy_job_do_not_differ(job: Job) -> None:
@@ -113,6 +121,86 @@ def test_a_late_rank_that_compiled_something_else(job: Job) -> None:
     assert len(heads) == len(set(heads))
     assert rows[0]["call"]["last"] == STRAGGLER
     assert rows[0]["differs"] == "dynamo_output_graph of compile 0/0 differs"
+
+
+def _spent(trace: Path) -> list[list[tuple[float, float]]]:
+    """From the events themselves: of each call of the graph the length of each collective, and
+    how much of that a kernel ran, counted in tenths of a µs."""
+    events = [event for event in json.loads(trace.read_bytes())["traceEvents"] if "dur" in event]
+    kernels: set[int] = set()
+    for event in events:
+        if event["cat"] == "kernel":
+            kernels.update(range(round(event["ts"] * 10), round((event["ts"] + event["dur"]) * 10)))
+    works = sorted(
+        (event["ts"], event["dur"]) for event in events
+        if event["name"] == "gloo:all_reduce" and event["cat"] == "user_annotation"
+    )  # fmt: skip
+    times = [
+        (us, sum(moment in kernels for moment in range(round(ts * 10), round((ts + us) * 10))) / 10)
+        for ts, us in works
+    ]
+    size = len(times) // 3
+    return [times[first : first + size] for first in range(0, len(times), size)]
+
+
+@pytest.mark.parametrize("name", ["moved", "joined"])
+def test_what_torch_expected_of_collectives_beside_the_trace(job: Job, name: str) -> None:
+    (graph,) = job.ranks(job.overlapped[name])["overlaps"]
+    assert (graph["rank"], graph["compile"], graph["compile_id"]) == (0, 0, "0/0")
+    calls = _spent(job.folder / name / "rank0.json")
+    assert graph["calls"] == len(calls) == 3
+    for row, times in zip(graph["rows"], zip(*calls, strict=True), strict=True):
+        assert row["traced_us"] == pytest.approx(sum(us for us, _ in times) / 3)
+        assert row["traced_hidden_us"] == pytest.approx(sum(us for _, us in times) / 3, abs=2)
+        assert row["traced_hidden_us"] <= row["traced_us"]
+    page = one_line(job.client.get(urls.compile_part(job.overlapped[name], "ranks")).text)
+    said = graph["verdict"].replace("torch", "Torch", 1)
+    assert f"{said} <span" in page
+    assert "(mean of 3 calls)" in page
+    total = sum(sum(us for us, _ in call) for call in calls) / 3
+    assert f"the trace has {microseconds(total)} of communication in a call" in graph["verdict"]
+
+
+def test_times_that_torch_expected(job: Job) -> None:
+    """The pass had 1331 µs for each matrix product and 720.5 µs for each collective; nothing is
+    multiplied after the last one starts."""
+    (moved,) = job.ranks(job.overlapped["moved"])["overlaps"]
+    assert [(row["name"], row["op"], row["done"]) for row in moved["rows"]] == [
+        ("all_reduce", "all_reduce", "8 → 3 operations before its wait"),
+        ("all_reduce_1", "all_reduce", "7 → 7 operations before its wait"),
+        ("all_reduce_2", "all_reduce", "6 → 6 operations before its wait"),
+        ("all_reduce_3", "all_reduce", "5 → 5 operations before its wait"),
+    ]
+    assert [row["expected_us"] for row in moved["rows"]] == [pytest.approx(720.5)] * 4
+    assert [row["expected_hidden_us"] for row in moved["rows"]] == [*[pytest.approx(720.5)] * 3, 0]
+    expected, hidden = microseconds(4 * 720.5), microseconds(3 * 720.5)
+    assert moved["verdict"].startswith(
+        f"torch expected {expected} of communication in a call, {hidden} of it hidden; the trace "
+    )
+    (joined,) = job.ranks(job.overlapped["joined"])["overlaps"]
+    (row,) = joined["rows"]
+    assert row["done"] == (
+        "all_reduce, all_reduce_1, all_reduce_2 and 1 more joined; 7 operations before its wait"
+    )
+    assert row["expected_us"] == row["expected_hidden_us"] == pytest.approx(4 * 13.4)
+
+
+def test_collectives_that_torch_moved_without_a_trace(job: Job) -> None:
+    (graph,) = job.ranks(job.overlapped["untraced"])["overlaps"]
+    assert graph["calls"] == 0
+    assert [(row["op"], row["traced_us"]) for row in graph["rows"]] == [
+        ("all_gather", None), ("all_gather", None), ("all_gather", None), ("all_reduce", None),
+    ]  # fmt: skip
+    assert graph["rows"][2]["done"] == (
+        "all_gather_into_tensor_2, all_gather_into_tensor_3 joined; 3 operations before its wait"
+    )
+    assert graph["rows"][2]["expected_us"] == pytest.approx(2 * 541.7)
+    page = one_line(job.client.get(urls.compile_part(job.overlapped["untraced"], "ranks")).text)
+    assert "no trace of this rank shows these collectives." in page
+    for run in (job.whole, job.traces):
+        assert job.ranks(run)["overlaps"] == []
+        page = job.client.get(urls.compile_part(run, "ranks")).text
+        assert "that torch moved" not in page
 
 
 def test_a_missing_collective_comes_first(job: Job) -> None:

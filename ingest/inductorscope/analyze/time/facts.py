@@ -170,6 +170,9 @@ class CollectiveCalls(msgspec.Struct):
     compiles: list[str] = msgspec.field(default_factory=list)
     calls: list[tuple[int, int, int, float, float, int]] = msgspec.field(default_factory=list)
     """Name, group, compile (-1 for none), start and duration in µs, elements (-1 if unknown)."""
+    took: list[tuple[float, float]] = msgspec.field(default_factory=list)
+    """For each of `calls` the µs from its start to its end, and the µs of that during which its
+    device computed, or on processors its program did not wait. Empty if they are not known."""
     on_device: bool = False
     """Whether the durations last until the collective ends."""
     cut: bool = False

@@ -17,7 +17,13 @@ from inductorscope.analyze.ranks.differences import (
     difference_of_collectives,
     plain,
 )
-from inductorscope.answers.compile.collectives import LateCollectives, late_collectives, place_of
+from inductorscope.answers.compile.collectives import (
+    GraphOverlap,
+    LateCollectives,
+    late_collectives,
+    overlaps,
+    place_of,
+)
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import CompilesPage, RunStory, read_run_story
 from inductorscope.fields import Prose, view
@@ -92,6 +98,8 @@ class RanksPage(CompilesPage, frozen=True):
     more: bool
     late: LateCollectives | None
     """Which rank comes late to collectives; None without traces of two ranks."""
+    overlaps: list[GraphOverlap]
+    """What torch expected of collectives that it moved or joined, and what the trace shows."""
 
 
 def ranks_page(session: Session, run_id: str) -> RanksPage:
@@ -143,6 +151,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         differences=differences[:MOST_DIFFERENCES],
         more=len(differences) > MOST_DIFFERENCES,
         late=late_collectives(run_story, by_compile),
+        overlaps=overlaps(run_story),
     )
 
 

@@ -49,6 +49,16 @@ OUTPUT_CODE: Final = "inductor_output_code"
 RUNNABLE: Final = "fx_graph_runnable"
 UNBACKED_SYMBOL: Final = "create_unbacked_symbol"
 SCHEDULE: Final = "inductor_collective_schedule"
+OVERLAP_BEFORE: Final = "overlap_scheduling_graph_before"
+OVERLAP_AFTER: Final = "overlap_scheduling_graph_after"
+TIMES_OF_NODES: Final = "fx_compute_nodes_runtime_estimation"
+TIMES_JOINED: Final = "fx_collectives_estimations_after_overlap_bucketing"
+TIMES_BENCHMARKED: Final = "fx_collectives_node_runtime_estimation"
+TIMES_COMPUTED: Final = "fx_collectives_analytical_estimation"
+OVERLAP: Final = (
+    OVERLAP_BEFORE, OVERLAP_AFTER, TIMES_OF_NODES, TIMES_JOINED, TIMES_BENCHMARKED, TIMES_COMPUTED,
+)  # fmt: skip
+"""Artifacts that *Ranks* compares with a trace."""
 TENSOR: Final = "describe_tensor"
 RUNTIME_METRICS: Final = "compilation_metrics_runtime"
 GUARDS: Final = "dynamo_guards"
@@ -352,7 +362,10 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("compiled_autograd_compile_reasons", "why compiled autograd compiled", KEPT),
     Kind("put_local_code_state", "profile for the next run: what is dynamic", KEPT),
     *added("artifacts", Kind),
-    *(Kind(name, meaning, KEPT) for name, meaning in _AS_LOGGED.items()),
+    *(
+        Kind(name, meaning, f"{KEPT}; Ranks" if name in OVERLAP else KEPT)
+        for name, meaning in _AS_LOGGED.items()
+    ),
 )  # fmt: skip
 
 ENDINGS: tuple[Kind, ...] = (
