@@ -46,6 +46,10 @@ _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 _WHOLE_DIVISIONS = (frozenset(["where", "//"]), frozenset(["?", "/"]))
 """Divisions of integers that correct their sign in one statement: Triton's, and C++ until 2.2."""
 
+_CARRIES = "tl.where(roffset > 0, "
+_LOOPED_SCAN = 40
+"""The most statements of a looped scan per result."""
+
 
 def leaf(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> Value:
     expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
@@ -135,6 +139,8 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     known = state.known_value(expression) if None not in values else None
     if known is not None:
         return known
+    if op.op == "scan" and (looped := _looped_scan(state, key, values)) is not None:
+        return state.remember(expression, looped)
     best = _find(state, op, values)
     earlier = state.cse.get(expression) if None not in values else None
     if earlier is not None and (best is None or best[2] > EARLIER):
@@ -199,6 +205,30 @@ def _typed_back(state: ReplayState, last: int) -> int:
         if following.uses == state.block.numbered[last].defines and ".dtype)" in following.text:
             return last + 1
     return last
+
+
+def _looped_scan(state: ReplayState, key: OpKey, values: list[Value]) -> Value:
+    """The end of a looped scan. It continues from the previous iteration's value,
+    `tl.where(roffset > 0, …)`, which is written again for each scan, even of the same
+    values."""
+    names = [value for value in _flat(values) if isinstance(value, str)]
+    numbered = state.block.numbered
+    start = state.next_position()
+    results: list[str] = []
+    for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
+        statement = numbered[position]
+        if "associative_scan" in statement.tags and not all(
+            state.takes(statement.uses, name) for name in names
+        ):
+            return None
+        first = state.definitions.get(statement.defines[0]) is statement
+        # Otherwise it is the value for the next iteration.
+        if first and _CARRIES in statement.text:
+            results.append(statement.defines[0])
+        if len(results) == len(names) > 0:
+            state.own_run(start, position, key)
+            return results[0] if len(results) == 1 else tuple(results)
+    return None
 
 
 def _extended(state: ReplayState, first: int, last: int) -> int:
