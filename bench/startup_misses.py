@@ -33,6 +33,7 @@ CAUSES = {
     "options": r"inductor_config\[epilogue_fusion\]",
     "mode": r"inductor_config\[(max_autotune.*|coordinate.*)\]",
     "pass without id": r"(?i).*(pass|uuid|pickle).*",
+    "freezing": r"inductor_config\[freezing\]|.*[Ff]reez.*",
     "cache off": r"disabled|.*fx_graph_cache.*|.*not enabled.*",
     "shape": r"example_inputs",
     "dtype": r"example_inputs",

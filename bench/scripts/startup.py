@@ -31,6 +31,8 @@ match plant:
         torch.set_default_dtype(torch.float64)
     case "pass without id":
         inductor.post_grad_custom_post_pass = lambda graph: None
+    case "freezing":
+        inductor.freezing = True
     case "cache off":
         inductor.fx_graph_cache = False
     case "mode":

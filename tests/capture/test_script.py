@@ -61,7 +61,10 @@ def test_a_scripts_steps_are_found_timed_and_profiled(captured_script: Path) -> 
     assert start.step_s is not None
     assert 0 < start.torch_s < start.compile_s < start.step_s < 300
     first = [event.seconds for event in steps.compiles if event.step == 1]
-    assert start.compiling_s == pytest.approx(sum(first))
+    assert sum(first) < start.step_s - start.compile_s + 0.05
+    assert start.compile_cpu_s is not None
+    assert start.step_cpu_s is not None
+    assert 0 < start.compile_cpu_s < start.step_cpu_s
     assert facts.first_call_s == pytest.approx(start.step_s - start.compile_s, abs=0.05)
     assert facts.profiles["compiled"].steps == facts.profiles["eager"].steps == 3
     for timing in facts.timings.values():

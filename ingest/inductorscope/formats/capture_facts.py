@@ -243,8 +243,6 @@ class ScriptStart(msgspec.Struct):
     """Until the first compile began."""
     step_s: float | None = None
     """Until the end of the first step that compiled."""
-    compiling_s: float = 0.0
-    """How long of this the compiles took."""
     compile_cpu_s: float | None = None
     """Processor time of the process and its children until the first compile began."""
     step_cpu_s: float | None = None

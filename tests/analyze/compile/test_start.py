@@ -39,7 +39,7 @@ def story(*, refused: bool = False) -> Story:
 
 
 def test_the_parts_of_a_script_add_up_to_its_first_step() -> None:
-    script = ScriptStart(5.0, compile_s=8.0, step_s=24.0, compiling_s=10.0)
+    script = ScriptStart(5.0, compile_s=8.0, step_s=24.0)
     start = start_of(story(), script, 7)
     assert start.parts == {
         "imports": 5 * SECOND, "program": 3 * SECOND, "dynamo": 2 * SECOND,

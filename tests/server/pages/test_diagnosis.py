@@ -19,6 +19,7 @@ from inductorscope.analyze.time.facts import (
     Wait,
 )
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
@@ -1139,6 +1140,9 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
         ("0_inference-0-0", 3, ["1_inference-0-1", "2_inference-0-2"]),
         ("3_inference-1-0", 1, []),
     ]
+    start = startup_page(session, run)
+    assert sorted(piece.instances for piece in start.pieces) == [1, 3]
+    (regions,) = (row for row in start.what_if if row.title == "equal graphs compiled once")
     known = [replace(rows[0], time_us=us) for us in (13_500.0, 150.0, 23_400.0)]
     (row,) = once([known])
     assert (row.time_us, row.each_us) == (37_050.0, [13_500.0, 150.0, 23_400.0])
@@ -1152,6 +1156,7 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert shown.graph_time_us == dearest.time_us == row.time_us
     assert (dearest.calls[0].instances, dearest.call_count) == (row.each_us, 4)
     found = cause(diagnose(evidence_of(session, run)), "equal blocks")
+    assert regions.saved_s == pytest.approx((found.wins_us or 0.0) / 1e6)
     assert found.what == "`forward` is compiled 3 times to the same code."
     assert places(found) == ["blocks.py:5 "]
     assert found.wins_us is not None

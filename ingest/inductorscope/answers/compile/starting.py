@@ -57,10 +57,12 @@ def start_of_run(run_story: RunStory) -> Start:
 
 
 def what_if(run_story: RunStory, start: Start) -> list[Prediction]:
+    ids = {compile_.id for compile_ in start.compiles}
     rows = graph_rows(run_story.session, run_story.run.id)
+    own = [row for row in rows if (row.compile_id or "").strip("[]") in ids]
     evidence = Evidence(
         run_story.session, run_story.run, run_story, None, None, step_us=None, step="",
-        graphs=rows, kernels=[], costs=[], roofline=None, failures=None,
+        graphs=own, kernels=[], costs=[], roofline=None, failures=None,
     )  # fmt: skip
     causes = [equal_blocks(evidence), equal_inside(evidence)]
     saved = max((cause.wins_us or 0.0 for cause in causes if cause), default=0.0)

@@ -277,13 +277,12 @@ class Observer:
 
     def _note_start(self, began: float, ended: float) -> None:
         """Records the first step that compiled; an optimizer's steps are known after two."""
-        compiles, first = self.steps_facts.compiles, self._first_step
+        first = self._first_step
         if first is not None and first.compiles:
-            compiles, ended = compiles[: first.compiles], first.now_s
+            ended = first.now_s
         self.facts.first_call_s = ended - began
         if start := self.steps_facts.start:
             start.compile_s, start.step_s = _age_s(began), _age_s(ended)
-            start.compiling_s = sum(event.seconds for event in compiles)
             start.step_cpu_s = sum(os.times()[:4])
 
     # --- compiles ---

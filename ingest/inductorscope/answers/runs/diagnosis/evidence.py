@@ -100,6 +100,7 @@ class Evidence(msgspec.Struct):
         """Returns the nodes of each graph after Inductor's passes, by its slug."""
         if not self.read:
             query = select(Graph.slug, Graph.id).where(Graph.run_id == self.id)
+            query = query.where(Graph.slug.in_([row.slug for row in self.graphs]))
             rows = self.session.execute(query.order_by(Graph.position))
             self.read = {slug: fx_nodes(self.session, graph) for slug, graph in rows}
         return self.read
