@@ -194,6 +194,8 @@ def test_a_survey_finds_what_a_torch_does_otherwise(
         page = client.get("/atlas").text
         assert page.count("took longer") == 2
         assert "program.py:mine</a>" in page, "a run to compare"
+        broken = client.get("/atlas?name=late&program=rows").text
+        assert 'href="/atlas?name=late#failed"' in broken, "also if no torch compiled it"
         assert "--retry" in page
         whole = client.get("/api/atlas", params={"name": "small", "program": "rows"}).json()
         assert "bytes moved" in [row["figure"] for row in whole["rows"]]

@@ -1,6 +1,5 @@
 """The page Atlas: the figures of a survey, and its events."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -75,14 +74,20 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
     torches = list(dict.fromkeys(cell.python for cell in sorted(cells, key=version_order)))
     known = {count for cell in cells for count in cell.counts}
     programs = list(dict.fromkeys(cell.program for cell in cells))
-    rows = [
-        row
-        for (own, device, mode), found in sorted(
-            rows_of(cells).items(), key=lambda row: (programs.index(row[0][0]), row[0])
-        )
-        if program in ("", own)
-        for row in _rows(own, device, mode, found, torches, figure, whole=bool(program))
-    ]
+    rows = []
+    for (of, device, mode), row in sorted(
+        rows_of(cells).items(), key=lambda row: (programs.index(row[0][0]), row[0])
+    ):
+        if program not in ("", of):
+            continue
+        by_torch = {cell.python: cell for cell in row}
+        columns = [None, *(by_torch.get(torch) for torch in torches)]
+        rows += [
+            AtlasRow(of, device, mode, count.title,
+                     [_cell(count, cell, before) for before, cell in pairwise(columns)])
+            for count in COUNTS
+            if count.id == figure or (program and any(cell.counts.get(count.id) for cell in row))
+        ]  # fmt: skip
     own = select(SurveyCell.run_id).where(SurveyCell.survey == name, SurveyCell.run_id.is_not(None))
     others = select(Run.id, Run.name).where(Run.graph_count > 0, Run.id.not_in(own))
     others = others.order_by(Run.created_at.desc())
@@ -93,30 +98,6 @@ def atlas_page(session: Session, name: str = "", figure: str = "", program: str 
         figures={count.id: count.title for count in COUNTS if count.id in known},
         offered=[RunName(*row) for row in session.execute(others.limit(OFFERED))],
     )  # fmt: skip
-
-
-def _rows(
-    program: str,
-    device: str,
-    mode: str,
-    cells: Sequence[SurveyCell],
-    torches: Sequence[str],
-    figure: str,
-    *,
-    whole: bool,
-) -> list[AtlasRow]:
-    """Returns the row of a figure, or of all that the program has."""
-    by_torch = {cell.python: cell for cell in cells}
-    known = {name for cell in cells for name, value in cell.counts.items() if value}
-    shown = [count for count in COUNTS if count.id in known] if whole else [BY_ID[figure]]
-    return [
-        AtlasRow(
-            program, device, mode, count.title,
-            [_cell(count, cell, before) for before, cell in pairwise(
-                [None, *(by_torch.get(torch) for torch in torches)])],
-        )
-        for count in shown
-    ]  # fmt: skip
 
 
 def _cell(count: Count, cell: SurveyCell | None, before: SurveyCell | None) -> AtlasCell:
