@@ -48,6 +48,15 @@ def call(k):
     m.k = k
     f(torch.ones(3))
 """
+OPTIMIZER = """
+weight = torch.nn.Parameter(torch.ones(3))
+weight.grad = torch.ones(3)
+optimizer = torch.optim.SGD([weight], lr=LR, momentum=0.9)
+f = compiled(optimizer.step, lowered=True)
+def call(lr):
+    optimizer.param_groups[0]SET
+    f()
+"""
 MASKED = """
 class M(torch.nn.Module):
     def __init__(self):
@@ -90,6 +99,14 @@ CASES = (
          "def call(t): f(torch.ones(3), t)", "'a', 'b', 'a', 'b'", 2, "one function for each",
          "made = {'a': compiled(lambda x: x * 2), 'b': compiled(lambda x: x + 1)}\n"
          "def call(t): made[t](torch.ones(3))", mended_compiles=2),
+    Case("switch", "f = compiled(lambda x, on: x * 2 if on else x + 1)\n"
+         "def call(on): f(torch.ones(3), on)", "True, False, True", 2, "`torch.where`",
+         "f = compiled(lambda x, on: torch.where(on, x * 2, x + 1))\n"
+         "def call(on): f(torch.ones(3), torch.tensor(on))"),
+    Case("option", OPTIMIZER.replace("LR", "0.1").replace("SET", "['lr'] = lr"),
+         "0.1, 0.2, 0.3, 0.4", 5, "`lr=torch.tensor(…)`",
+         OPTIMIZER.replace("LR", "torch.tensor(0.1)").replace("SET", "['lr'].fill_(lr)"),
+         mended_compiles=2),
     Case("default", "f = compiled(lambda g, x: g(x))\n"
          "def call(k):\n    def g(x, k=k): return x * k\n    f(g, torch.ones(3))", "2, 3, 4", 3,
          "pass it the value as a tensor", "f = compiled(lambda x, k: x * k)\n"
@@ -169,8 +186,15 @@ def compiles(setup: str, values: str) -> tuple[int, list[GuardFailure]]:
         made.append(graph)
         return graph
 
-    def compiled(function: Any, **options: Any) -> Any:
-        return torch.compile(function, backend=backend, **options)
+    def compiled(function: Any, *, lowered: bool = False, **options: Any) -> Any:
+        from torch._dynamo.backends.debugging import aot_eager
+
+        def lowering(graph: Any, inputs: Any) -> Any:
+            made.append(graph)
+            return aot_eager(graph, inputs)
+
+        chosen = lowering if lowered else backend
+        return torch.compile(function, backend=chosen, **options)
 
     log.handlers, log.propagate = [reasons], False
     try:

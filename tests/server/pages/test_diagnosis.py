@@ -806,6 +806,12 @@ def test_a_product_of_which_only_a_part_is_read_is_found() -> None:
         read_share([mm, view, last, node("exp", "exp.default", "f32[1024, 16000]", "mm")], "mm")
         == 1
     )
+    most = node("most", "amax.default", "f32[4, 256, 1]", "view")
+    less = node("less", "sub.Tensor", "f32[4, 256, 16000]", "view", "most")
+    row = node("row", "select.int", "f32[4, 16000]", "less")
+    assert read_share([mm, view, most, less, row], "mm") == 1 / 256
+    word = node("word", "select.int", "f32[4, 256]", "less")  # needs whole rows
+    assert read_share([mm, view, most, less, word], "mm") == 1
     thirds = [node(str(at), "slice.Tensor", "f32[1024, 4000]", "mm") for at in range(4)]
     assert read_share([mm, *thirds], "mm") == 1
     assert read_share([mm], "mm") == 1

@@ -24,6 +24,10 @@ REMEDIES = {
     "number": "Pass it as a tensor: `torch.tensor({subject})`.",
     "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
     "outside of it.",
+    "switch": "Pass it as a tensor, and choose with `torch.where` or multiply by it. A few that "
+    "seldom change may keep a compile for each value.",
+    "option": "Give the optimizer a tensor, `{name}=torch.tensor(…)`: a scheduler then changes it "
+    "in place.",
     "default": "Define the function once, and pass it the value as a tensor: `torch.tensor(…)`.",
     "attribute": "Keep it in a tensor that is changed in place, such as a buffer: "
     "`{owner}.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
@@ -60,6 +64,7 @@ RARE = (
 _NUMBER = re.compile(r"-?[\d.]+(?:e[+-]?\d+)?$|-?inf$|nan$")
 _SIZE = re.compile(r"^(.{1,300})\.(?:size|stride)\((\d{1,6})\)$")
 _OF = re.compile(r"^[a-z_ ]{1,60} of (.{1,300})$|^len\((.{1,300})\)$|^(.{1,300}) is \S")
+_OPTION = re.compile(r"\.param_groups\[\d{1,6}\]\['(\w{1,60})'\]")
 _OWN_WRAPPER = "torch/_dynamo/external_utils.py"
 
 
@@ -79,14 +84,22 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
         return "size 1" if one or failed.new in ("0", "1") else kind
     if kind != "value":
         return "frozen" if re.match("requires_grad of (self|fn)[.]", subject) else kind
+    return _kind_of_value(failed)
+
+
+def _kind_of_value(failed: GuardFailure) -> str:
+    subject = failed.subject
     if subject.endswith(".training"):
         return "training"
     if re.search(r"\.__(?:kw)?defaults__\[|\.__closure__\[", subject):
         return "default"
     if "dict.keys(" in subject:
         return "keys"
-    if not _NUMBER.match(failed.old or failed.new or ""):
-        return "constant"
+    if ".param_groups[" in subject:
+        return "option"
+    known = failed.old or failed.new or ""
+    if not _NUMBER.match(known):
+        return "switch" if known in ("True", "False") else "constant"
     if subject.startswith("G["):
         return "global"
     return "attribute" if "." in subject or "[" in subject else "number"
@@ -101,6 +114,8 @@ def remedy_for(failed: GuardFailure, file: str = "") -> str:
     if named is not None:
         argument = next(filter(None, named.groups()))
     owner, _, name = subject.rpartition(".")
+    if option := _OPTION.search(subject):
+        name = option[1]
     return text.format(
         argument=argument, dimension=size[2] if size else "…", subject=subject, name=name,
         owner=owner,

@@ -104,6 +104,7 @@ def _change(text: str) -> tuple[str, str, str | None, str | None]:
     """Returns what changed, the kind of guard, and the value before and after, if the text has
     them."""
     text = text.replace("___tuple_iterator_len(", "len(").partition(". Guard failed on")[0]
+    text = text.partition("  # (unknown source")[0]
     if match := _HAS_KEY.search(text):
         return f"{match[1]} in {source_as_written(match[2])}", "keys", None, None
     if match := _INDEX.match(text):

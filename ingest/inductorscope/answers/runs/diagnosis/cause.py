@@ -16,6 +16,8 @@ WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.2
 """Weight of a saving in the ranking, by how it is known: few programs reach an upper bound."""
 COMPILE_WEIGHT = 0.5
 """Weight of a share of the compile time, compared with a share of every step."""
+MEASURE = "The kernel's page measures it and offers it as a file to experiment with."
+"""The fix where none is known: such a cause counts as much as one whose fix costs something."""
 TRADE_WEIGHT = 0.25
 """Weight of a saving whose fix costs something else."""
 
@@ -103,6 +105,6 @@ def _once(causes: list[Cause]) -> list[Cause]:
 
 def rank(cause: Cause) -> tuple[bool, bool, float]:
     counts = WEIGHTS[cause.known] * (COMPILE_WEIGHT if cause.of == "compile time" else 1.0)
-    counts *= TRADE_WEIGHT if cause.trade else 1.0
+    counts *= TRADE_WEIGHT if cause.trade or cause.fix == MEASURE else 1.0
     share = cause.concerns if cause.share is None else cause.share
     return not cause.urgent, share is None, -(share or 0.0) * counts

@@ -30,10 +30,14 @@ MOSTLY = 0.3
 STARTS = 0.1
 """Part of the share of a later start that counts for the rank of a cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
-READ_SELDOM = (
-    "If the program only keeps or prints the value, keep the tensor, and read it every hundred "
-    "steps: the host waits for each value."
-)
+WITHOUT_WAITS = {
+    "capture_scalar_outputs": "If the program only keeps or prints the value, keep the tensor, and "
+    "read it every hundred steps: the host waits for each value.",
+    "capture_dynamic_output_shape_ops": "The host waits for each size that depends on data: "
+    "`torch.where` and masks keep the size; rows of groups, such as of experts, can be sorted and "
+    "multiplied in one batched product.",
+}
+"""What to write instead of what a setting of torch includes in graphs, on a device."""
 MOST_CHANGES = 3
 FEWEST_RESETS = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
@@ -125,7 +129,11 @@ def graph_breaks(evidence: Evidence) -> Cause | Cleared | None:
         fix,
         urls.compile_story(evidence.id) + "#breaks",
         why=why,
-        concerns=share if shares and broken_out(evidence, shares) else _lost(evidence),
+        concerns=max(
+            (share or 0.0) if shares and broken_out(evidence, shares) else 0.0,
+            _lost(evidence) or 0.0,
+        )
+        or None,
         urgent=limit or (first.skips and (share is None or share >= MOSTLY)),
         lines=[*own, *evidence.line(first.file, first.line, first.code)],
     )
@@ -169,8 +177,10 @@ def mended(evidence: Evidence, place: BreakPlace) -> str:
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
     if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch
-    if evidence.on_device and not branch and "capture_scalar_outputs" in place.advice:
-        return f"{READ_SELDOM} Else: {place.advice}"  # torch's hint would keep the waits
+    if evidence.on_device and not branch:  # torch's hints would keep the waits
+        for setting, instead in WITHOUT_WAITS.items():
+            if setting in place.advice:
+                return f"{instead} Else: {place.advice}"
     if hints := " ".join(filter(None, (branch, place.advice))):
         return hints
     if "args/kwargs to proxy" in place.title:

@@ -10,7 +10,7 @@ from inductorscope.units import plural
 MOST = 3
 COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
            "dispatch_key_set", "rank", "type", "none", "alias", "global state",
-           "grad_mode")  # fmt: skip
+           "switch", "option", "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
 RARELY = ("constant", "keys", "length", "fixed size", "condition")
 
@@ -27,14 +27,14 @@ def remedies(
     keys = any(change.kind == "keys" for change in changes)  # then the length follows from them
     advised = [own for own in changes if own.advice and not (keys and own.kind == "length")]
     advised = sorted(advised, key=lambda own: -alone.get(own.source, 0))[:MOST]
-    text = [
-        change.advice
-        if len(advised) == 1
-        else f"{change.named}: {change.advice}"
-        + (f" This alone saves {plural(alone[change.source], 'compile')}." if saved else "")
-        for change in advised
-        for saved in [alone.get(change.source) if change.kind in COUNTED and len(free) > 1 else 0]
-    ]
+    text = []
+    for advice in dict.fromkeys(change.advice for change in advised):
+        same = [change for change in advised if change.advice == advice]
+        names = " and ".join(dict.fromkeys(change.named for change in same))
+        text.append(advice if len(advised) == 1 else f"{names}: {advice}")
+        by_itself = alone.get(same[0].source, 0) if same[0].kind in COUNTED else 0
+        if by_itself and len(same) == 1 and len(free) > 1:
+            text.append(f"This alone saves {plural(by_itself, 'compile')}.")
     if any(change.kind in RARELY for change in advised):
         text.append(RARE)
     if not compiles or not free:

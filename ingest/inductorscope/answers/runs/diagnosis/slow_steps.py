@@ -72,14 +72,16 @@ def slow_steps(evidence: Evidence) -> Cause | None:
     if sum(line.share for line in first.lines) < EXPLAINED * more / sum(times):
         return None
     waits = evidence.timeline.waits if evidence.timeline is not None else []
-    loads = any(wait.kind == "loading data" for wait in waits)
+    again = evidence.script.lines[0].again if evidence.script and evidence.script.lines else ""
+    loads = again == "loader" or any(wait.kind == "loading data" for wait in waits)
     return Cause(
         "slow steps",
         f"{len(slow)} of {len(times)} timed steps take {milliseconds(median(slow))} instead of "
         f"{milliseconds(usual)}: {percent(more / sum(times))} of all time.",
-        "What these lines do in such a step, do less often, or beside the steps."
-        + " A data loader starts its workers for each pass: `persistent_workers=True` keeps them, "
-        "and data in memory needs none, `num_workers=0`." * loads,
+        "A data loader starts its workers for each pass: `persistent_workers=True` keeps them, "
+        "and data in memory needs none, `num_workers=0`. "
+        * loads
+        + "What these lines do in such a step, do less often, or beside the steps.",
         why="Medians do not show it.",
         concerns=more / sum(times),
         lines=evidence.sampled(0.0),

@@ -13,7 +13,7 @@ from inductorscope.analyze.trial.catalogue import PADDED
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.torch_says import loops, torch_report
 from inductorscope.answers.compile.unfused import unfused_rows
-from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, Cleared
+from inductorscope.answers.runs.diagnosis.cause import MEASURE, STANDS_OUT, Cause, Cleared
 from inductorscope.answers.runs.diagnosis.costly import (
     DRAW_OUTSIDE,
     DRAWN,
@@ -372,8 +372,8 @@ def _tuning(row: KernelWork, evidence: Evidence) -> str:
         return autotune(evidence)
     if row.kind == "triton":
         return (
-            "Try other block sizes: `torch._inductor.config.coordinate_descent_tuning = True`. The "
-            "kernel's page measures it and offers it as a file to experiment with."
+            "Try other block sizes: `torch._inductor.config.coordinate_descent_tuning = True`. "
+            f"{MEASURE}"
         )
     if GATHERS.intersection(fused_ops(row.name, GATHERS)):
         return (
@@ -381,7 +381,7 @@ def _tuning(row: KernelWork, evidence: Evidence) -> str:
             "memory, such as `.t().contiguous()` once before the steps, so that each takes one "
             "line of the cache."
         )
-    return "The kernel's page measures it and offers it as a file to experiment with."
+    return MEASURE
 
 
 def casts(evidence: Evidence) -> Cause | Cleared | None:

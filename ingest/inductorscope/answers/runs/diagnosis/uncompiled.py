@@ -189,7 +189,9 @@ def repeated(evidence: Evidence, shares: Shares) -> str:
         else (
             f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop around "
             "it, or, if it handles one object after the other, compute all at once, with one "
-            "dimension more. If it makes the same in every step, make it once, before the first."
+            "dimension more, or of a list of tensors, with functions such as "
+            "`torch._foreach_lerp_`. If it makes the same in every step, make it once, before the "
+            "first."
         )
     )
 

@@ -19,9 +19,15 @@ PADDED = 0.3
 """Smallest share of columns that are padding in every call."""
 _SAME = frozenset(("view", "_unsafe_view", "reshape", "permute", "transpose", "t", "unsqueeze",
                    "squeeze"))  # fmt: skip
+_TURNS = frozenset(("permute", "transpose", "t"))
 _CASTS = frozenset(("convert_element_type", "_to_copy"))
 _COUNTS = frozenset(("iota", "arange"))
 _PARTS = frozenset(("select", "slice", "narrow"))
+_BY_ROW = frozenset((
+    "amax", "sum", "mean", "exp", "log", "sub", "add", "mul", "div", "neg", "sigmoid", "tanh",
+    "relu", "rsqrt", "sqrt", "reciprocal", "pow", "convert_element_type",
+))  # fmt: skip
+"""Operators on each number, or along the last dimension if only its size changes."""
 _COMBINES = frozenset(("sub", "add", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge"))
 FEW = 8
 """Numbers of a column and a row that may be combined on purpose."""
@@ -55,18 +61,42 @@ def unread(evidence: Evidence) -> Cause | None:
 
 def read_share(nodes: list[FxNode], name: str) -> float:
     """Returns the share of a node's numbers that others read; 1 if it is not known."""
-    sizes = {node.name: numbers(node.annotation) for node in nodes}
-    shares, whole, seen = list[float](), sizes.get(name) or 0, [name]
-    for same in seen:
-        for node in nodes:
-            if same in node.inputs:
-                op = operator_of(node.target)
-                if op in _SAME:
-                    seen.append(node.name)
-                else:
-                    part = sizes[node.name] if op in _PARTS else None
-                    shares.append(1.0 if part is None or not whole else part / whole)
-    return min(1.0, sum(shares)) if shares else 1.0
+    return _read_shares(nodes).get(name, (1.0, 1.0))[0]
+
+
+def _read_shares(nodes: list[FxNode]) -> dict[str, tuple[float, float]]:
+    """Returns the share of each node's numbers that others read, and that of its rows."""
+    shapes = {node.name: sides(node.annotation) for node in nodes}
+    parts: dict[str, list[tuple[float, float]]] = {}
+    rows: dict[str, list[float]] = {}
+    shares: dict[str, tuple[float, float]] = {}
+    for node in reversed(nodes):
+        of_parts, of_rows = parts.pop(node.name, []), max(rows.pop(node.name, [0.0]))
+        own = (sum(numbers for numbers, _ in of_parts), sum(row for _, row in of_parts))
+        known = (min(1.0, own[0] + of_rows), min(1.0, own[1] + of_rows))
+        shares[node.name] = known = known if any(known) else (1.0, 1.0)
+        op, shape = operator_of(node.target), shapes[node.name]
+        for source in node.inputs:
+            given = shapes.get(source)
+            whole = prod(given) if given else 0
+            same_rows = bool(shape and given and shape[-1] == given[-1]) and op not in _TURNS
+            if op in _SAME:
+                taken = (known[0], known[1] if same_rows else 1.0)
+            elif op in _PARTS and shape and whole:
+                part = prod(shape) / whole
+                taken = (part, part if same_rows else 1.0)
+            elif op in _BY_ROW and shape and given and len(shape) == len(given):
+                rows.setdefault(source, []).append(known[1] if _by_row(shape, given) else 1.0)
+                continue
+            else:
+                taken = (1.0, 1.0)
+            parts.setdefault(source, []).append(taken)
+    return shares
+
+
+def _by_row(shape: list[int], given: list[int]) -> bool:
+    """Whether each row of a result needs only that row of what it is computed from."""
+    return shape[:-1] == given[:-1] and (shape[-1] == given[-1] or 1 in (shape[-1], given[-1]))
 
 
 def operator_of(target: str) -> str:
@@ -213,6 +243,7 @@ def no_backward(evidence: Evidence) -> Cause | None:
     """Forward graphs keep values for a backward that never runs."""
     directions = {graph.direction for graph in evidence.graphs}
     forward = {graph.slug for graph in evidence.graphs if graph.direction == "forward"}
+    full = "OutOfMemoryError" in (evidence.run.failure or "")
     us = sum(kernel.us for kernel in evidence.kernels if kernel.graph in forward)
     step = evidence.step_us
     if evidence.script is None or directions != {"forward"} or not step or us < STANDS_OUT * step:
@@ -223,8 +254,10 @@ def no_backward(evidence: Evidence) -> Cause | None:
         f"{microseconds(us)} of {evidence.step}.",
         "Call it under `torch.inference_mode()`, or `torch.no_grad()` if gradients are needed "
         "later.",
-        why="Values that backward would read are written to memory and stay allocated.",
+        why="The program ran out of memory: " * full
+        + "values that backward would read are written to memory, and may stay there.",
         concerns=us / step,
+        urgent=full,
         lines=evidence.lines({kernel.id for kernel in evidence.kernels if kernel.graph in forward}),
     )
 

@@ -1,6 +1,7 @@
 """Causes that keep the device idle: named gaps, and the state of the host in all others."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -71,9 +72,11 @@ _LOADS = (
     "pin_memory=True, persistent_workers=True)`."
 )
 _LOADS_HERE = (
-    "Load in another process: `DataLoader(…, num_workers=1, persistent_workers=True)`, or more if "
-    "cores are idle."
+    "Load in other processes, as many as keep up if cores are idle: `DataLoader(…, num_workers={}, "
+    "persistent_workers=True)`. If the data is in memory, index a whole batch at once: "
+    "`__getitems__` of the dataset."
 )
+MOST_WORKERS = 8
 _WORKERS = (
     "The workers of the data loader are slower than the device: raise `num_workers` or "
     "`prefetch_factor`, or make `__getitem__` and the transforms cheaper."
@@ -334,7 +337,8 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
-        fix = _WORKERS if "MultiProcessing" in wait.name else _LOADS_HERE
+        workers = min(MOST_WORKERS, ceil(us / (step - us)) if us < step else MOST_WORKERS)
+        fix = _WORKERS if "MultiProcessing" in wait.name else _LOADS_HERE.format(workers)
         if evidence.sampled(us, "loader"):
             fix = AGAIN["loader"][1]
     else:
@@ -453,10 +457,11 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         loop = repeated(evidence, shares)
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, shares):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
-    if _records_graphs(evidence):
-        saves, fix = 0.0, _replayed(evidence) or f"CUDA graphs are on already. {fix}"
-    elif loop and saves < idle.us / 2:
+    recorded, again = _records_graphs(evidence), _replayed(evidence)
+    if loop and not again and (recorded or saves < idle.us / 2):
         saves, fix, lines = 0.0, loop, evidence.sampled(idle.us)
+    elif recorded:
+        saves, fix = 0.0, again or f"CUDA graphs are on already. {fix}"
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
