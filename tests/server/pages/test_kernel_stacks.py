@@ -43,6 +43,33 @@ def test_stacks_of_the_log_and_the_trace_are_compared_with_the_nodes(
     assert "No FX node is from models.py:7. They lack models.py:9." in page
 
 
+def test_without_fx_nodes_torch_alone_says_which_lines_a_kernel_computes(
+    tmp_path: Path,
+    fixtures: Path,
+    opened: Callable[..., AbstractContextManager[TestClient]],
+) -> None:
+    (code,) = (fixtures / "cuda-foo1").rglob("output_code.py")
+    shutil.copy(code, tmp_path)
+    shutil.copy(fixtures / "stacks-of-2.14.trace.json.gz", tmp_path / "compiled.trace.json.gz")
+    settings = Settings(data=tmp_path / "data", database_url="")
+    files = [tmp_path / "output_code.py", tmp_path / "compiled.trace.json.gz"]
+    run = read_paths(
+        settings, files, name="stacks", tags=[], origin="ingest", progress=lambda *_: None
+    ).run_id
+    with opened(settings) as client:
+        (graph,) = client.get(f"/api/runs/{run}").json()["graphs"]
+        address = f"/runs/{run}/graphs/{graph['slug']}/kernels/{KERNEL}"
+        answer = client.get(f"/api{address}").json()
+        page = one_line(client.get(address).text)
+    assert answer["fx_nodes"] == []
+    assert [Path(place).name for place in answer["stacks"][0]["places"]] == [
+        "models.py:10", "models.py:9",
+    ]  # fmt: skip
+    assert '<span class="chip">torch alone</span> Torch' in page
+    assert "differs</span>" not in page
+    assert "No FX node is from" not in page
+
+
 def test_a_stack_stands_for_its_innermost_line() -> None:
     stack = '  File "/m/a.py", line 3, in f\n    g()\n  File "/m/b.py", line 5, in g\n    x.sin()\n'
     assert innermost_places([stack, stack, 7, "no stack"]) == ["/m/b.py:5"]
