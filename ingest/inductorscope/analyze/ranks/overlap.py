@@ -12,14 +12,7 @@ from inductorscope.analyze.time.collectives import name_of
 from inductorscope.fields import Prose
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.fx_nodes import short_name
-from inductorscope.formats.log.kinds import (
-    OVERLAP_AFTER,
-    OVERLAP_BEFORE,
-    TIMES_BENCHMARKED,
-    TIMES_COMPUTED,
-    TIMES_JOINED,
-    TIMES_OF_NODES,
-)
+from inductorscope.formats.log import kinds
 from inductorscope.units import plural, some
 
 MOST_AT_ONCE = 64
@@ -55,13 +48,12 @@ class _Step(NamedTuple):
 def planned(records: dict[str, str]) -> list[Planned]:
     """The collectives of one graph in the order in which they start, from the texts of its records
     by name."""
-    before, after = _steps(records.get(OVERLAP_BEFORE, "")), _steps(records.get(OVERLAP_AFTER, ""))
-    costs = dict(_estimates(records.get(TIMES_OF_NODES, "")))
+    before = _steps(records.get(kinds.OVERLAP_BEFORE, ""))
+    after = _steps(records.get(kinds.OVERLAP_AFTER, ""))
+    costs = dict(_estimates(records.get(kinds.TIMES_OF_NODES, "")))
     # Estimates of collectives name none; they follow the order of the waits.
     times: dict[str, float] = {}
-    for record, steps in (
-        (TIMES_JOINED, after), (TIMES_BENCHMARKED, before), (TIMES_COMPUTED, before),
-    ):  # fmt: skip
+    for record, steps in zip(kinds.TIMES_OF_COLLECTIVES, (after, before, before), strict=True):
         waited = dict.fromkeys(step.waits for step in steps if step.waits)
         for name, (_, ms) in zip(waited, _estimates(records.get(record, "")), strict=False):
             times.setdefault(name, ms * 1000)

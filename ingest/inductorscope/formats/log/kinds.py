@@ -52,12 +52,12 @@ SCHEDULE: Final = "inductor_collective_schedule"
 OVERLAP_BEFORE: Final = "overlap_scheduling_graph_before"
 OVERLAP_AFTER: Final = "overlap_scheduling_graph_after"
 TIMES_OF_NODES: Final = "fx_compute_nodes_runtime_estimation"
-TIMES_JOINED: Final = "fx_collectives_estimations_after_overlap_bucketing"
-TIMES_BENCHMARKED: Final = "fx_collectives_node_runtime_estimation"
-TIMES_COMPUTED: Final = "fx_collectives_analytical_estimation"
-OVERLAP: Final = (
-    OVERLAP_BEFORE, OVERLAP_AFTER, TIMES_OF_NODES, TIMES_JOINED, TIMES_BENCHMARKED, TIMES_COMPUTED,
+TIMES_OF_COLLECTIVES: Final = (
+    "fx_collectives_estimations_after_overlap_bucketing", "fx_collectives_node_runtime_estimation",
+    "fx_collectives_analytical_estimation",
 )  # fmt: skip
+"""The first is of the graph after the pass, the others are of the graph before it."""
+OVERLAP: Final = (OVERLAP_BEFORE, OVERLAP_AFTER, TIMES_OF_NODES, *TIMES_OF_COLLECTIVES)
 """Artifacts that *Ranks* compares with a trace."""
 TENSOR: Final = "describe_tensor"
 RUNTIME_METRICS: Final = "compilation_metrics_runtime"
