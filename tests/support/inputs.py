@@ -205,8 +205,9 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         PROFILES, "traces of several ranks, with or without their `TORCH_TRACE` logs",
-        "ranks/traces.tar.xz", "read", "*Time* of each; *Ranks*: who is late to collectives",
-        profile=True,
+        "ranks/traces.tar.xz", "read",
+        "*Time* of each; *Ranks*: who is late to collectives, and what torch expected of those "
+        "that it moved", profile=True,
     ),
     Input(
         PROFILES, "the profiler's table, `key_averages().table()`", "cuda-foo1/compiled.table.txt",

@@ -377,6 +377,36 @@ def test_forward_and_backward_of_real_training(shared: Path) -> None:
         assert ran.kernel_file in trace.regions[ran.region or 0].kernels
 
 
+def test_a_backward_belongs_to_the_compile_of_its_forward() -> None:
+    """Autograd's numbers tell, unless two compiles have the same number."""
+
+    def event(name: str, ts: float, us: float, sequence: int | None = None) -> dict[str, object]:
+        known = {} if sequence is None else {"Sequence number": sequence}
+        return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": us,
+                "args": known}  # fmt: skip
+
+    events = [
+        event("CompiledFunctionBackward", 900, 10),
+        event("## Call CompiledFxGraph k ##", 901, 5),
+    ]
+    for at, (compile_id, forward, backward) in enumerate(
+        [("0/0", 7, 7), ("0/1", 8, 8), ("0/2", 9, 4), ("0/3", 5, 5), ("0/4", 5, None)]
+    ):
+        events += [
+            event(f"Torch-Compiled Region: {compile_id}", at * 10, 9),
+            event("CompiledFunction", at * 10 + 1, 8, forward),
+            event("## Call CompiledFxGraph k ##", at * 10 + 2, 6),
+            event("CompiledFunctionBackward", 500 - at * 10, 9, backward),
+            event("## Call CompiledFxGraph k ##", 501 - at * 10, 6),
+        ]
+    regions = read(json.dumps({"traceEvents": events}).encode()).regions
+    assert {region.compile_id: region.calls for region in regions if region.compile_id} == {
+        "0/0": 1, "0/1": 1, "0/2": 1, "0/3": 1, "0/4": 1,
+    }  # fmt: skip
+    found = {region.backward_of: region.calls for region in regions if not region.compile_id}
+    assert found == {None: 4, "0/0": 1, "0/1": 1}
+
+
 @given(st.binary(max_size=1500))
 def test_arbitrary_bytes(data: bytes) -> None:
     read(data)

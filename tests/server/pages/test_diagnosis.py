@@ -1,8 +1,11 @@
 """What to change first: the causes that a run's overview leads with, and how they are ranked."""
 
+import json
 import re
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -90,7 +93,8 @@ from tests.support.places import ROOT
 
 HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
-READ = ("equal-blocks.tar.xz", "equal-inside.tar.xz", "equal-layers.tar.xz", "own-values.tar.xz",
+READ = ("equal-blocks.tar.xz", "equal-trained.tar.xz", "equal-inside.tar.xz",
+        "equal-layers.tar.xz", "own-values.tar.xz",
         "region-calls.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile",
         "traces")  # fmt: skip
 TUNED = """\
@@ -1168,6 +1172,45 @@ def test_equal_blocks_are_one_row_and_told_to_be_compiled_once(
     assert found.wins_us is not None
     assert found.share is not None
     assert 0 < found.share < 1
+
+
+def test_each_of_equal_backward_graphs_has_its_time(
+    session: Session, runs: dict[str, str], fixtures: Path
+) -> None:
+    """Autograd numbers the call of each layer, and the backward of that call with the same number.
+    The layers run backward in the opposite order."""
+    with tarfile.open(fixtures / "equal-trained.tar.xz") as files:
+        trace = files.extractfile("equal-trained/trace.json")
+        assert trace is not None
+        events = [event for event in json.load(trace)["traceEvents"] if "dur" in event]
+
+    def inside(event: dict[str, Any], outer: dict[str, Any]) -> bool:
+        end = outer["ts"] + outer["dur"]
+        return event is not outer and outer["ts"] <= event["ts"] < end
+
+    def named(start: str) -> list[dict[str, Any]]:
+        return [event for event in events if event["name"].startswith(start)]
+
+    layers = {
+        event["args"]["Sequence number"]: region["name"].rpartition("/")[2]
+        for event in named("CompiledFunction")
+        for region in named("Torch-Compiled Region") if inside(event, region)
+    }  # fmt: skip
+    spent = dict.fromkeys("0123", 0.0)
+    for function in named("CompiledFunctionBackward"):
+        (call,) = (call for call in named("## Call") if inside(call, function))
+        ops = [event for event in events if inside(event, call)]
+        spent[layers[function["args"]["Sequence number"]]] += sum(
+            op["dur"] for op in ops if not any(inside(op, other) for other in ops)
+            and op["name"] in ("aten::mm", "aten::addmm")
+        ) / 3  # fmt: skip
+    rows = {row.direction: row for row in run_page(session, runs["equal-trained.tar.xz"]).graphs}
+    backward = rows["backward"]
+    slugs = [backward.slug, *backward.others]
+    assert sorted(slug[-1] for slug in slugs) == ["0", "1", "2", "3"]
+    assert backward.each_us == [pytest.approx(spent[slug[-1]]) for slug in slugs]
+    assert backward.time_us == pytest.approx(sum(spent.values()))
+    assert len(set(backward.each_us)) == len(set(rows["forward"].each_us)) == 4
 
 
 def test_equal_blocks_of_one_graph_are_told_if_compiling_takes_long(

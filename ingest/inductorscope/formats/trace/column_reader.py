@@ -177,8 +177,9 @@ class ColumnReader:
         for place, name in enumerate(names):
             if name in marks:
                 group[place] = self._marked(
-                    group_number, lanes[place], float(ts[place]), float(us[place]), str(name)
-                )
+                    group_number, lanes[place], float(ts[place]), float(us[place]), str(name),
+                    _number(arguments[place].sequence),
+                )  # fmt: skip
         for number in np.unique(group).tolist():
             self._rows[number].add(*(column[group == number] for column in columns))
         return True
@@ -226,7 +227,9 @@ class ColumnReader:
         other = "" if category is None or full else category[:100]
         return Group(OTHER, self._others.setdefault(other, len(self._others)))
 
-    def _marked(self, group: int, lane: int, start: float, duration: float, name: str) -> int:
+    def _marked(
+        self, group: int, lane: int, start: float, duration: float, name: str, sequence: int
+    ) -> int:
         """Records a span that structures the trace; returns its group."""
         if match := _GRAPH_CALL.match(name):
             self._graph_calls.append(Span(lane, start, duration, match.group(1)))
@@ -234,7 +237,7 @@ class ColumnReader:
         if match := _COMPILED.match(name):
             self._compiled.append(Span(lane, start, duration, match.group(1) or ""))
         elif name.startswith(_COMPILED_FUNCTION):
-            self._compiled_functions.append(Span(lane, start, duration, name))
+            self._compiled_functions.append(Span(lane, start, duration, f"{name} {sequence}"))
         elif _STEP.match(name):
             self._steps.append(Span(lane, start, duration, name))
             return ANNOTATION

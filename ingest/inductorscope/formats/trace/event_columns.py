@@ -234,7 +234,8 @@ class TraceColumns(msgspec.Struct):
     compiled: list[Span]
     """Regions that Dynamo compiled; the text is the compile id."""
     compiled_functions: list[Span] = msgspec.field(default_factory=list)
-    """Autograd functions that call compiled code, its only trace in torch 2.0."""
+    """Autograd functions that call compiled code, its only trace in torch 2.0; the text ends with
+    the number that a backward has in common with its forward, or -1."""
     steps: list[Span] = msgspec.field(default_factory=list)
     """Steps of the profiler."""
     collectives: list[Collective] = msgspec.field(default_factory=list)

@@ -41,6 +41,7 @@ class EventArgs(msgspec.Struct, gc=False):
     external_id: Any = msgspec.field(default=None, name="External id")
     old_external_id: Any = msgspec.field(default=None, name="external id")
     correlation: Any = None
+    sequence: Any = msgspec.field(default=None, name="Sequence number")
     kernel_file: Any = None
     kernel_hash: Any = None
     kernel_backend: Any = None

@@ -231,7 +231,7 @@ def _trace_of(columns: TraceColumns) -> ChromeTrace:
     tokens, token_of = _tokens(columns)
     times = RegionTimes(names, ops.name, ops.lane, ops.ts, ops.us, token=tokens, token_of=token_of)
     regions, region_of_op, region_of_span = find_regions(
-        columns.graph_calls, columns.compiled, times
+        columns.graph_calls, columns.compiled, times, columns.compiled_functions
     )
     del times, token_of
     launched = find_launches(columns, region_of_op, region_of_span)

@@ -5,6 +5,7 @@ Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, bu
 belong to one graph, unless they are of different compiles: equal graphs have the same key.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,8 @@ class Region:
     ops: dict[str, RegionOp] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list, repr=False, compare=False)
     """Number of calls."""
+    backward_of: str | None = None
+    """The compile whose backward it is, which is in no such region."""
 
 
 class RegionTimes(msgspec.Struct):
@@ -68,25 +71,24 @@ class RegionTimes(msgspec.Struct):
 
 
 def find_regions(
-    spans: Sequence[Span], compiled: Sequence[Span], times: RegionTimes
+    spans: Sequence[Span],
+    compiled: Sequence[Span],
+    times: RegionTimes,
+    functions: Sequence[Span] = (),
 ) -> tuple[list[Region], Numbers, Numbers]:
     """The regions; for each operator the index of its region, or NOWHERE; the same for spans."""
     inside = innermost(spans, times.lane, times.ts)
     region_of_span = np.full(len(spans), NOWHERE, np.int32)
     if not spans:
         return [], inside, region_of_span
-    outer = innermost(
-        compiled,
-        np.fromiter((span.lane for span in spans), np.int32, len(spans)),
-        np.fromiter((span.ts for span in spans), np.float64, len(spans)),
-    )
+    outer, backward_of = _around(compiled, spans), _backward_of(spans, compiled, functions)
     tokens = _tokens_of(inside, times, len(spans))
     regions: list[Region] = []
-    known: dict[tuple[str, str | None, frozenset[int]], int] = {}
+    known: dict[tuple[object, ...], int] = {}
     for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
         span, around = spans[index], outer[index]
         compile_id = None if around == NOWHERE else compiled[around].text or None
-        alike = span.text, compile_id, tokens[index]
+        alike = span.text, compile_id, backward_of[index], tokens[index]
         number = known.get(alike)
         if number is None:
             number = known[alike] = len(regions)
@@ -95,6 +97,7 @@ def find_regions(
                     None if span.text == "None" else span.text,
                     compile_id,
                     frozenset(times.token[token] for token in tokens[index]),
+                    backward_of=backward_of[index],
                 )
             )
         region_of_span[index] = number
@@ -106,6 +109,31 @@ def find_regions(
     region_of_op[within] = region_of_span[inside[within]]
     _add_own_ops(regions, inside, region_of_op, times)
     return regions, region_of_op, region_of_span
+
+
+def _around(outer: Sequence[Span], spans: Sequence[Span]) -> Numbers:
+    """For each span the innermost of others around its start, or NOWHERE."""
+    lanes = np.fromiter((span.lane for span in spans), np.int32, len(spans))
+    return innermost(outer, lanes, np.fromiter((span.ts for span in spans), np.float64, len(spans)))
+
+
+def _backward_of(
+    spans: Sequence[Span], compiled: Sequence[Span], functions: Sequence[Span]
+) -> list[str | None]:
+    """For each call of a graph the compile whose backward it is. Autograd gives a function's
+    backward the number of its forward, which ran in that compile's region."""
+    forwards = [span for span in functions if "Backward" not in span.text]
+    backwards = [span for span in functions if "Backward" in span.text]
+    compiles: dict[str, set[str | None]] = defaultdict(set)
+    for span, around in zip(forwards, _around(compiled, forwards).tolist(), strict=True):
+        compile_id = None if around == NOWHERE else compiled[around].text
+        compiles[span.text.rpartition(" ")[2]].add(compile_id)
+    of_span: list[str | None] = []
+    for around in _around(backwards, spans).tolist():
+        number = "-1" if around == NOWHERE else backwards[around].text.rpartition(" ")[2]
+        (*rest, found) = compiles.get(number, {None}) if number != "-1" else {None}
+        of_span.append(None if rest else found)
+    return of_span
 
 
 def _tokens_of(inside: Numbers, times: RegionTimes, spans: int) -> list[frozenset[int]]:

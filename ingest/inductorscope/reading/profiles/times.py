@@ -118,7 +118,7 @@ class _Index:
         of the device kernels that it launched.
 
         Of graphs with the same kernels, the smaller one fits better. Then the compile id of the
-        region around the call decides; a backward graph's call is in no region.
+        region around the call decides; a backward graph's call is in none, but its forward was.
         """
         generated = frozenset[str]().union(*(tokens for _, tokens in self.tokens))
         seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels} | (names & generated)
@@ -139,8 +139,9 @@ class _Index:
 def _fits(region: Region, graph: GraphDraft) -> int:
     """Rates how well a graph fits a call, by everything but its kernels."""
     points = 0
-    if region.compile_id is not None and graph.compile_id is not None:
-        points += 2 * (region.compile_id == graph.compile_id.strip("[]"))
+    compile_id = region.compile_id or region.backward_of
+    if compile_id is not None and graph.compile_id is not None:
+        points += 2 * (compile_id == graph.compile_id.strip("[]"))
     backward = graph.direction == BACKWARD
     return points + (backward == (region.compile_id is None))
 
