@@ -127,6 +127,10 @@ def loops(threads: int, *loops: tuple[int, int]) -> list[str]:
             ["#pragma omp parallel", "#pragma omp for", "for(int64_t x0=0; x0<ks0; x0+=1)"],
             "all threads; no vectors", "all threads, no vectors",
         ),
+        (
+            ["#pragma omp parallel", "#pragma omp for", "for(int64_t x0=0; x0<64; x0+=1)"],
+            "all threads share 64 iterations; no vectors", "all threads, no vectors",
+        ),
         (["for(long x0=0; x0<8; x0+=1)"], "1 thread; no vectors", "1 thread, no vectors"),
     ],
 )  # fmt: skip

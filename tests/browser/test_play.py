@@ -65,6 +65,8 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, playing: Served) ->
 
     # An error stands at its line, and the last good result stays.
     type_code(page, CODE.replace("total = x + y", "total = x + z"))
+    page.keyboard.type("\n# 1 / 2?")  # keys of the page are letters here
+    expect(page.locator(".play-editor")).to_contain_text("# 1 / 2?")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".play-said")).to_have_text("failed Line 4: NameError.", timeout=60_000)
     expect(page.locator(".play-editor .compile-error")).to_contain_text("z")

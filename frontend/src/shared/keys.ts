@@ -31,7 +31,8 @@ export function offeredKeys(): Key[] {
 /** Fields where letters are input. */
 export function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.closest(".cm-content")) return false; // read-only code takes no text
+  const code = target.closest(".cm-content");
+  if (code) return code.ariaReadOnly !== "true";
   return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable=true]");
 }
 

@@ -41,11 +41,12 @@ def shared_loops(lines: Iterable[str]) -> Geometry:
     short = text
     least = min(loops, default=0)
     balance = None
+    if least:
+        text += f" share {plural(least, 'iteration')}"
+        text += f" in the smallest of {len(loops)} loops" if len(loops) > 1 else ""
     if least and threads:
         most = ceil(least / threads)
         balance = least / (most * threads)
-        text += f" share {plural(least, 'iteration')}"
-        text += f" in the smallest of {len(loops)} loops" if len(loops) > 1 else ""
         if least < threads:
             text += f": {count(threads - least)} of them get none"
             short = f"{least} of {short}"
