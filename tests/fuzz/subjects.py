@@ -31,6 +31,7 @@ from inductorscope.analyze.compare.nodes import Node
 from inductorscope.analyze.compile.branches import without_branch
 from inductorscope.analyze.compile.difference import difference
 from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.start import predictions, start_of
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
 from inductorscope.analyze.failures.shown import show
 from inductorscope.analyze.failures.text import explain
@@ -41,6 +42,7 @@ from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.analyze.machine.samples import sampled
 from inductorscope.analyze.machine.serving import serving
+from inductorscope.analyze.machine.threads import shared_loops
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.ranks.overlap import planned
 from inductorscope.analyze.trial.patch import patch
@@ -358,9 +360,17 @@ def _story(text: str) -> None:
         if piece.record is not None:
             one.add(piece.record)
     one.finish(log.strings)
-    gatherer.finish()
+    story, _ = gatherer.finish()
+    predictions(story, start_of(story))
 
 
+CPP_LOOPS = """#pragma omp parallel num_threads(8)
+    #pragma omp for collapse(2)
+    for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(64L); x0+=static_cast<int64_t>(1L))
+    {
+        for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(32L); x1+=static_cast<int64_t>(8L))
+            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + x1, static_cast<int64_t>(8));
+"""  # noqa: E501  # as Inductor writes it
 BRANCH = """import torch
 def f(x):
     if x.sum() > 0:
@@ -403,6 +413,7 @@ def on_graphs() -> list[Subject]:
             lambda text: program("", text, text, text),
             (ZOO.post_grad or "", code),
         ),
+        Subject("threads of C++ code", lambda text: shared_loops(text.split("\n")), (CPP_LOOPS,)),
         Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
         Subject(
             "cache records",
