@@ -200,6 +200,12 @@ def test_logs_of_servers_tell_the_phases_of_their_start(tmp_path: Path, fixtures
          "Compiling a graph for dynamic shape takes 3.38 s", "compiling graphs", 3.38),
         ("[2026-03-17 07:17:38 TP1] Capture piecewise CUDA graph end. Time elapsed: 27.4 s. mem",
          "capturing CUDA graphs", 27.4),
+        ("INFO 12-05 22:39:04 monitor.py:13] graph compilation takes 14.7 s in total",
+         "torch.compile in all", 14.7),
+        ("INFO 02-18 04:51:48 worker.py:266] Memory profiling takes 11.9 seconds", "profiling run",
+         11.9),
+        ("INFO 04-28 16:20:20 [backends.py:1128] [actor=<root>.<generator{'gpus': 0/4}>] Dynamo "
+         "bytecode transform time: 15.3 s", "Dynamo", 15.3),
         ("INFO 06-10 11:30:44 [api_server.py:1] torch.compile is off", "", 0.0),
     ],
 )  # fmt: skip

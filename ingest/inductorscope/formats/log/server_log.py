@@ -16,7 +16,8 @@ LONGEST = 2_000
 
 _VLLM = re.compile(
     r"^(?:.{0,80}?\((?P<process>[\w-]{1,60})[^)\n]{0,40}\) )?.{0,80}?\b"
-    r"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,200}:\d+\] ?(?P<text>.*)$"
+    r"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,200}:\d+\] ?"
+    r"(?:\[\w{1,40}=[^\]\n]{1,300}\] )?(?P<text>.*)$"
 )
 _SGLANG = re.compile(
     r"^.{0,300}?\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: (?P<process>[A-Z]\w{0,40}))*\] (?P<text>.*)$"
@@ -32,8 +33,10 @@ _PHASES = tuple(
         (rf"^Directly load the compiled graph\(s\) for (?P<of>.{{1,80}}?) from the cache, took "
          rf"{_SECONDS} s", "loading compiled graphs"),
         (rf"^Compiling a graph for (?P<of>.{{1,80}}?) takes {_SECONDS} s", "compiling graphs"),
-        (rf"^torch\.compile (?:takes|took) {_SECONDS} s in total", "torch.compile in all"),
-        (rf"^Initial profiling/warmup run took {_SECONDS} s", "profiling run"),
+        (rf"^(?:torch\.compile|graph compilation) (?:takes|took) {_SECONDS} s in total",
+         "torch.compile in all"),
+        (rf"^(?:Initial profiling/warmup run took|Memory profiling takes) {_SECONDS} s",
+         "profiling run"),
         (rf"^Graph capturing finished in {_SECONDS} s", "capturing CUDA graphs"),
         (rf"^Capture (?P<of>[\w ]{{0,40}}?) ?(?:cuda|CUDA) graph end\. Time elapsed: {_SECONDS} s",
          "capturing CUDA graphs"),
