@@ -128,3 +128,7 @@ def test_the_stages_of_a_kernel_are_tabs_on_its_page(page: Page, zoo: Served) ->
     tabs.get_by_role("button", name="IR post-fusion").press("Enter")
     expect(page.locator("[data-stage=ir_post] .cm-line.lit").first).to_be_visible()
     assert axe(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    expect(tabs.get_by_role("button", name="Kernel")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("scrollY") == 0  # the chosen tab does not scroll the page to itself

@@ -76,3 +76,12 @@ export function button(label: string | Child[], attributes: Attributes, pressed:
 export function icon(sign: string, title: string, pressed: () => void) {
   return button(sign, { class: "icon", title, "aria-label": title }, pressed);
 }
+
+/** Scroll a box until an item in it is seen; unlike `scrollIntoView`, never the page. */
+export function scrollWithin(box: Element, item: Element): void {
+  const outer = box.getBoundingClientRect();
+  const inner = item.getBoundingClientRect();
+  const beyond = (before: number, after: number) => Math.min(0, before) || Math.max(0, after);
+  box.scrollTop += beyond(inner.top - outer.top, inner.bottom - outer.bottom);
+  box.scrollLeft += beyond(inner.left - outer.left, inner.right - outer.right);
+}

@@ -1,6 +1,6 @@
 // The list of kernels by time: a listbox with arrow keys.
 
-import { bar, make } from "../../shared/elements";
+import { bar, make, scrollWithin } from "../../shared/elements";
 import { count, microseconds, share, spread } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import { kindOf, kindsOf } from "../kernels/kinds";
@@ -187,8 +187,9 @@ export class KernelList {
   private showChosen(): void {
     const option = this.options.get(this.chosen ?? "");
     option?.setAttribute("aria-selected", "true");
-    option?.scrollIntoView({ block: "nearest" });
-    if (option) this.list.setAttribute("aria-activedescendant", option.id);
+    if (!option) return;
+    scrollWithin(this.list, option);
+    this.list.setAttribute("aria-activedescendant", option.id);
   }
 
   showInstance(instance: number | null): void {

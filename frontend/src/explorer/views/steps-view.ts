@@ -1,6 +1,6 @@
 // The texts of the graph from pass to pass, as a row of steps, each with how much it differs from
 // the step before.
-import { button, make } from "../../shared/elements";
+import { button, make, scrollWithin } from "../../shared/elements";
 import { inSlices, whenIdle } from "../../shared/frames";
 import { differences, level } from "../code/level";
 import { withoutNoise } from "../code/noise";
@@ -34,7 +34,7 @@ export class StepsView {
     for (const { step, entry } of this.steps) {
       const isShown = step.panes.join() === shown;
       entry.setAttribute("aria-pressed", String(isShown));
-      if (isShown) entry.scrollIntoView({ block: "nearest", inline: "nearest" });
+      if (isShown && entry.parentElement) scrollWithin(entry.parentElement, entry);
     }
   }
 
