@@ -34,7 +34,7 @@ def test_a_job_measures_captures_alone(tmp_path: Path, fixtures: Path) -> None:
             client.programs.measure(ours, uploaded)
         with pytest.raises(NotHere):
             client.programs.measure(ours, "0" * 16)
-        job = client.programs.measure(ours, ours, settings=True)
+        job = client.programs.measure(ours, ours)
         attempt = claim(sessions(make_engine(settings)), job, "a test")
         assert attempt is not None
         subprocess.run(child_command(attempt), env=environment(settings), check=True)

@@ -81,16 +81,14 @@ class ProgramsClient:
         what = what if asked.without is None else f"Without line {asked.without} of"
         return self._run_again("benchmark", f"{what} {asked.kernel}", [run], asdict(asked))
 
-    def measure(self, run_id: str, other: str, *, settings: bool = False) -> str:
-        """Asks a worker to measure two captured runs; returns the job's id. `settings`: also each
-        setting that differs, alone.
+    def measure(self, run_id: str, other: str) -> str:
+        """Asks a worker to measure two captured runs; returns the job's id.
 
         Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
         runs = self.captured_here([run_id, other], diagnosis.UPLOADED)
         title = f"Measuring {' and '.join(run.name for run in runs)}"
-        spec = {"run": run_id, "other": other, "settings": settings}
-        return self._run_again("measure", title, runs, spec)
+        return self._run_again("measure", title, runs, {"run": run_id, "other": other})
 
     def diagnose(self, kind: str, run_id: str, options: dict[str, Any]) -> str:
         """Asks a worker to diagnose a captured run; returns the job's id.

@@ -166,14 +166,6 @@ class RunChange(Body):
     tags: list[Line] | None = Field(None, max_length=50)
 
 
-class MeasureRequest(Body):
-    """How to measure two runs."""
-
-    settings: bool = Field(
-        False, description="Also run the first with each setting of the second, then with several."
-    )
-
-
 class TrialRequest(Body):
     """A change to try."""
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Depends, Query
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.history import History, history
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import RUNS_CODE
-from inductorscope_server.api.bodies import MeasureRequest, started, starts
+from inductorscope_server.api.bodies import started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.ids import Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading, Shared
@@ -72,15 +72,13 @@ def show_several(
 
 
 @api.post(PATH, summary="Measure two runs", **starts(404, 422))
-def post_measure(parts: Shared, run: RunId, other: RunId, body: MeasureRequest) -> Response:
+def post_measure(parts: Shared, run: RunId, other: RunId) -> Response:
     """Measures both runs in fresh processes, in turns. Only for runs captured here."""
-    return started(parts.jobs.programs.measure(run, other, settings=body.settings))
+    return started(parts.jobs.programs.measure(run, other))
 
 
 @html.post(PATH)
-def measure_by_form(
-    parts: Shared, run: RunId, other: RunId, settings: Annotated[bool, Form()] = False
-) -> Response:
+def measure_by_form(parts: Shared, run: RunId, other: RunId) -> Response:
     """Starts the job and redirects to the page, which follows it."""
-    parts.jobs.programs.measure(run, other, settings=settings)
+    parts.jobs.programs.measure(run, other)
     return RedirectResponse(f"{urls.compare(run, other)}#measured", 303)

@@ -13,14 +13,11 @@ from inductorscope import urls
 from inductorscope.analyze.measure.judge import Judged
 from inductorscope.analyze.measure.result import (
     Cause,
-    Flipped,
     Kernel,
     Measurement,
-    Search,
     Share,
     Side,
     Swapped,
-    Try,
 )
 from inductorscope.cli.app import app
 from inductorscope.cli.local import read_paths
@@ -115,12 +112,8 @@ def test_a_measurement_is_the_verdict_in_either_order(
         Cause("x", [kernel], [], "gone", 1.0, 2.0, None, share, judged, swapped=swapped),
         Cause("Python", [], [], "", 1.0, 1.1, None, Share(0.005, 0.0, 0.01)),
     ]
-    search = Search("setting", "time", 4, [Try("mode", "A", share)], ["mode", "dtype"], "", True)
     sides = [Side([8.0] * 6, None, "2.13"), Side([10.0] * 6, None, "2.13")]
-    flipped = [Flipped("mode", None, "max-autotune", judged, share)]
-    found = Measurement(
-        sides, judged, causes, Share(0.195, 0.1, 0.3), flipped, ["Busy."], 2, search=search
-    )
+    found = Measurement(sides, judged, causes, Share(0.195, 0.1, 0.3), ["Busy."], 2)
     write = sessions(make_engine(settings))
     for number, complete in enumerate((True, False)):  # the newer one was stopped
         with write.begin() as session:
@@ -139,15 +132,12 @@ def test_a_measurement_is_the_verdict_in_either_order(
     assert sum(line["share"]["share"] for line in lines) == pytest.approx(1.0)
     assert sum(line["more_ms"] for line in lines) == pytest.approx(2.0)
     assert lines[0]["href"] == urls.kernel(one, "graph", "triton_poi_fused_0", 0)
-    assert page["measured"]["searched"] == "`mode` and `dtype` of B together make A like B (1 try)."
     assert "2 processes were disturbed: Busy." in said["text"]
     back = _json(client, urls.compare(three, one))
     assert back["verdict"] == "faster"
     assert back["measured"]["found"]["judged"]["shift"] == pytest.approx(-0.2)
     text = client.get(urls.compare(one, three)).text
     assert "What caused it" in text
-    assert "One setting at a time" in text
-    assert "Several together" in text
     asked = client.get(urls.markdown(urls.compare(one, three))).text
     assert prose(said["text"]) in asked
     assert "## What caused it" in asked

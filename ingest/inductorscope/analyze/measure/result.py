@@ -71,18 +71,6 @@ class Cause(msgspec.Struct, frozen=True):
     why_not_swapped: str = ""
 
 
-class Flipped(msgspec.Struct, frozen=True):
-    """A with one setting of B."""
-
-    name: str
-    a: str | None
-    b: str | None
-    judged: Judged
-    """A with this setting, compared with A."""
-    share: Share | None
-    """Share of the difference; None if there is no difference."""
-
-
 class Try(msgspec.Struct, frozen=True):
     """A program between A and B."""
 
@@ -131,7 +119,6 @@ class Measurement(msgspec.Struct, frozen=True):
     """The largest share first."""
     rest: Share | None = None
     """What no kernel explains: work outside of kernels, idle time, variation between processes."""
-    flipped: list[Flipped] = msgspec.field(default_factory=list)
     disturbed: list[str] = msgspec.field(default_factory=list)
     """Why processes may have been disturbed, one sentence each."""
     disturbed_processes: int = 0
@@ -139,7 +126,6 @@ class Measurement(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     same_code: Share | None = None
     """The share of all causes whose kernels have the same code, together."""
-    search: Search | None = None
 
 
 def share_of(step: Times, parts: Times) -> Share:
@@ -192,8 +178,6 @@ def turned(measurement: Measurement) -> Measurement:
                     swapped=cause.swapped and Swapped(cause.swapped.in_b, cause.swapped.in_a))
             for cause in measurement.causes
         ],
-        flipped=[],
-        search=None,
     )  # fmt: skip
 
 

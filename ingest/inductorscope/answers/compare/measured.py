@@ -54,8 +54,6 @@ class MeasuredShown(msgspec.Struct, frozen=True):
     found: Measurement | None = None
     lines: list[CauseLine] = msgspec.field(default_factory=list)
     """The causes of the difference; they sum to it."""
-    searched: Prose = ""
-    """What the search found."""
 
 
 def measured(session: Session, before: Run, after: Run, notes: Notes, events: str) -> MeasuredShown:
@@ -81,7 +79,6 @@ def measured(session: Session, before: Run, after: Run, notes: Notes, events: st
         shown, at=newest.created_at, by=newest.job, complete=newest.complete,
         text=in_words(newest.found), found=newest.found,
         lines=cause_lines(newest.found, (before.id, after.id), notes, events),
-        searched=search_in_words(newest.found.search),
     )  # fmt: skip
 
 
@@ -127,19 +124,8 @@ def _causes(found: Measurement) -> list[str]:
     return [f"Of the {milliseconds(abs(more))}, {in_short(lines)}."] if lines else []
 
 
-def one_by_one(found: Measurement) -> list[str]:
-    """Describes in a sentence the effect of each setting or version alone."""
-    return [
-        f"{row.name} {row.b or 'not set'}: {row.judged.answer}, {signed_percent(row.judged.shift)}"
-        f" ({signed_percent(row.judged.low)} to {signed_percent(row.judged.high)})."
-        for row in found.flipped
-    ]
-
-
-def search_in_words(search: Search | None) -> str:
+def search_in_words(search: Search) -> str:
     """Describes the result of a search."""
-    if search is None:
-        return ""
     tries = plural(len(search.tries), "try", "tries")
     if search.why_not:
         return f"{search.why_not} ({tries})"

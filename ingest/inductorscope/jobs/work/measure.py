@@ -17,7 +17,7 @@ def measure(task: Task) -> None:
     run, other = str(task.spec["run"]), str(task.spec["other"])
     job = task.attempt.job_id
     limit = float(task.settings.capture_seconds)
-    asked = PairAsked(min(PairAsked.seconds, limit / 3), settings=bool(task.spec.get("settings")))
+    asked = PairAsked(min(PairAsked.seconds, limit / 3))
     with task.sessions() as session:
         pair = load_pair(session, run, other)
 

@@ -14,10 +14,8 @@ from inductorscope.analyze.measure.result import (
     NOTHING,
     SAME_CODE,
     Cause,
-    Flipped,
     Kernel,
     Measurement,
-    Search,
     Side,
     Swapped,
     Times,
@@ -29,19 +27,13 @@ from inductorscope.answers.compare.page import KernelCalls
 from inductorscope.capturing.measure.alone import Alone, run_alone
 from inductorscope.capturing.measure.processes import Arm, Once, Runner
 from inductorscope.capturing.measure.turns import Budget, compare_arms, times, turns
-from inductorscope.capturing.spec import SpecError
 from inductorscope.capturing.watch import CaptureFailed
-from inductorscope.jobs.work.bisecting import ByTime, search_settings
 from inductorscope.jobs.work.pair import Pair
-from inductorscope.jobs.work.settings import Setting, Version, settings_between
 from inductorscope.progress import Progress
 
-MOST_SETTINGS = 8
 MOST_SWAPPED = 3
 WORTH_SWAPPING = 0.05
 """Kernels with a smaller share of the difference are not swapped."""
-WHOLE = 0.8
-"""A setting that alone makes this much of the difference is its cause."""
 OTHERS = "other kernels and operators"
 IDLE = "the GPU waits for the program"
 NO_TIME = "No time was left to swap the kernels."
@@ -54,11 +46,6 @@ class PairAsked:
 
     seconds: float = 600.0
     processes: int = LOOKS[-1]
-    settings: bool = False
-    """Whether to give A each setting of B alone, and then several together."""
-    versions: tuple[Version, ...] = ()
-    """Versions of A to run in turns with it, the last one as B. Only a person at the machine may
-    choose them."""
 
 
 def measure_pair(
@@ -74,26 +61,14 @@ def measure_pair(
     Raises CaptureFailed, SpecError.
     """
     began = time.monotonic()
-    every = settings_between(pair.a, pair.b) if asked.settings else []
-    flips = _flips(pair, every) if len(every) > 1 else []
-    if asked.versions:
-        arms = [version.of(pair.a) for version in asked.versions]
-        pair.b = replace(arms.pop(), label=pair.b.label)
-        flips += [
-            (arm, Setting(version.kind, None, version.value, version.of))
-            for arm, version in zip(arms, asked.versions, strict=False)
-        ]
-    arms = [pair.a, *(arm for arm, _ in flips), pair.b]
     done = turns(
-        arms, runner.once, Budget(asked.seconds, asked.processes), progress,
+        [pair.a, pair.b], runner.once, Budget(asked.seconds, asked.processes), progress,
         lambda so_far: keep(_measured(pair, so_far, began)),
     )  # fmt: skip
     found = _measured(pair, done, began)
-    if found.judged is None:
+    if found.judged is None or found.judged.answer not in ("slower", "faster"):
         return found
-    if found.judged.answer not in ("slower", "faster"):
-        return replace(found, flipped=_flipped(flips, done, differ=False))
-    found = replace(_with_causes(pair, found, done), flipped=_flipped(flips, done, differ=True))
+    found = _with_causes(pair, found, done)
     keep(found)
     cases = {name: group.cases for name, group in pair.groups.items() if group.cases}
     if cases:
@@ -108,14 +83,6 @@ def measure_pair(
             keep(found)
         except CaptureFailed as failed:
             found.notes.append(str(failed))
-    alone_make = [flip.share.share for flip in found.flipped if flip.share]
-    if len(every) > 1 and max(alone_make, default=0.0) < WHOLE:
-
-        def kept(search: Search) -> None:
-            keep(replace(found, search=search))
-
-        judge = ByTime(pair.a, pair.b, runner.once, asked.seconds, progress)
-        found = replace(found, search=search_settings(pair.a, every, judge, kept))
     return replace(found, seconds=time.monotonic() - began)
 
 
@@ -234,30 +201,6 @@ def _with_swaps(
             )
             causes[name] = replace(causes[name], swapped=swapped)
     return replace(found, causes=list(causes.values()))
-
-
-def _flips(pair: Pair, settings: Sequence[Setting]) -> list[tuple[Arm, Setting]]:
-    """Returns A with each setting of B alone."""
-    flips = []
-    for flip in settings[:MOST_SETTINGS]:
-        try:
-            flips.append((replace(flip.given(pair.a), label=f"A with {flip.name} of B"), flip))
-        except SpecError as error:
-            pair.notes.append(f"A cannot have {flip.name} of B alone: {error}")
-    return flips
-
-
-def _flipped(
-    flips: Sequence[tuple[Arm, Setting]], done: Sequence[Once], *, differ: bool
-) -> list[Flipped]:
-    a, b = times(done, "A"), times(done, "B")
-    judged = judge_all({arm.label: (a, times(done, arm.label)) for arm, _ in flips})
-    shown = [
-        Flipped(flip.name, flip.a, flip.b, judged[arm.label],
-                share_of((a, b), (a, times(done, arm.label))) if differ else None)
-        for arm, flip in flips
-    ]  # fmt: skip
-    return sorted(shown, key=lambda row: -abs(row.judged.shift))
 
 
 def _kernels(calls: Iterable[KernelCalls]) -> list[Kernel]:
