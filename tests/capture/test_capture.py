@@ -76,9 +76,6 @@ def test_what_torch_says_by_itself_is_kept(captured_tutorial: Path) -> None:
     assert facts.compile_times is not None
     assert facts.compile_times.text.startswith("TorchDynamo compilation metrics:")
     assert len(facts.compile_times.seconds["compile_fx_inner"]) == 1
-    assert facts.explained is not None
-    assert (facts.explained.graphs, facts.explained.breaks) == (1, 0)
-    assert sum(facts.explained.ops_per_graph[0].values()) == facts.explained.ops
     assert facts.vectors is not None
     (nest,) = facts.vectors.nests
     assert nest.kernel == "cpp_fused_maximum_neg_0"
@@ -87,7 +84,7 @@ def test_what_torch_says_by_itself_is_kept(captured_tutorial: Path) -> None:
     assert "fuse" in (captured_tutorial / "torch_logs.txt").read_text()
 
 
-def test_explaining_leaves_nothing_in_the_log(captured_tutorial: Path) -> None:
+def test_the_log_has_one_compile(captured_tutorial: Path) -> None:
     (log,) = (captured_tutorial / "torch_trace").iterdir()
     assert log.read_text().count('{"dynamo_start"') == 1
     assert len(list(captured_tutorial.glob("torch_compile_debug/*"))) == 1

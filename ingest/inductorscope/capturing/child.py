@@ -118,7 +118,8 @@ class Capture:
             compiling.write(self.facts, self.out)
 
     def _measure(self) -> None:
-        from inductorscope.capturing.inside import explaining, loading, profiling, timing
+        from inductorscope.capturing.inside import loading, profiling, timing
+        from inductorscope.capturing.inside.compiling import times_so_far
 
         spec, report = self.spec, self.report
         report.progress("making the model")
@@ -144,7 +145,7 @@ class Capture:
                 other.step(function)()
         except Exception as error:
             raise CompileFailed from error
-        self.facts.compile_times = explaining.times_so_far()
+        self.facts.compile_times = times_so_far()
         if spec.results:
             self._record_results(model, function)
         if not spec.measures:
@@ -170,8 +171,6 @@ class Capture:
             self.facts.missing.append("Kernel times: profiling was switched off.")
         if spec.values:
             self._record_values(calls[COMPILED])
-        report.progress("running torch._dynamo.explain")
-        self.facts.explained = explaining.explain(model)
 
     def _record_results(self, model: Untyped, function: Untyped) -> None:
         """Records what one call computes, compiled and in eager."""

@@ -84,8 +84,7 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     full: bool = False
     """Let a script run to its end."""
     measure: bool = True
-    """Run and time the model in eager and compiled, profile and explain it. Without it, it is only
-    compiled."""
+    """Run, time and profile the model in eager and compiled. Without it, it is only compiled."""
     pretend: str | None = None
     """GPU to compile for, such as `NVIDIA H100`. This machine need not have it; kernels do not
     run."""

@@ -100,39 +100,6 @@ class CompileTimes(msgspec.Struct):
     """Function of the compiler → time of each of its calls, nested calls included."""
 
 
-class ExplainedFrame(msgspec.Struct, array_like=True):
-    """A frame of the user's program."""
-
-    file: str
-    line: int
-    function: str
-    code: str
-
-
-class ExplainedBreak(msgspec.Struct):
-    """A graph break, and its reason."""
-
-    reason: str
-    stack: list[ExplainedFrame]
-    """Innermost last."""
-
-
-class Explained(msgspec.Struct):
-    """The result of `torch._dynamo.explain` for the model, run last."""
-
-    graphs: int = 0
-    breaks: int = 0
-    ops: int = 0
-    ops_per_graph: list[dict[str, int]] = msgspec.field(default_factory=list)
-    """Operator → count, for each graph."""
-    reasons: list[ExplainedBreak] = msgspec.field(default_factory=list)
-    guards: int = 0
-    seconds: float = 0.0
-    """What explaining took."""
-    failed: str = ""
-    """Why there is no explanation."""
-
-
 class LoopFacts(msgspec.Struct):
     """One loop nest of the C++ backend, and whether it is vectorised."""
 
@@ -338,7 +305,6 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     peaks: PeakFacts | None = None
     """The machine's limits, for rooflines."""
     compile_times: CompileTimes | None = None
-    explained: Explained | None = None
     vectors: VectorFacts | None = None
     script: list[ScriptSteps] = msgspec.field(default_factory=list)
     """The steps of a script, one entry for each process that compiled or trained; rank 0 first."""

@@ -14,9 +14,6 @@ from inductorscope.formats import vocabulary
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
     CompileTimes,
-    Explained,
-    ExplainedBreak,
-    ExplainedFrame,
     LoopFacts,
     VectorFacts,
 )
@@ -256,29 +253,15 @@ def captured(
     root = tmp_path_factory.mktemp("captured")
     shutil.copytree(fixtures / "dynamic", root / "dynamic")
     (root / "torch_logs.txt").write_text(TUNED)
-    stack = [ExplainedFrame("/home/user/models/models.py", 113, "f", "print('graph break')")]
     CaptureFacts(
         state="complete", device="cpu", name="told",
         compile_times=CompileTimes("as printed", {"compile_file": [0.25, 3.0], "empty": []}),
-        explained=Explained(2, 1, 5, [{"add": 3}, {"mul": 2}], [ExplainedBreak("why", stack)], 4),
         vectors=VectorFacts("avx512", [
             LoopFacts("none", "cpp_fused_0", ["op1"], ["4", "8"], 1, [16], [1]),
             LoopFacts("none", "cpp_fused_1", ["op2"], ["3"], reason="too short"),
         ]),
     ).write(root)  # fmt: skip
     return read(own_settings, [root])
-
-
-def test_what_torch_explains_is_shown_with_the_users_code(
-    client: TestClient, captured: str
-) -> None:
-    told = api(client, urls.compile_story(captured))["explained"]
-    assert (told["graphs"], told["breaks"], told["ops"], told["guards"]) == (2, 1, 5, 4)
-    assert [row["names"] for row in told["per_graph"]] == [[["add", 3]], [["mul", 2]]]
-    (reason,) = told["reasons"]
-    assert [line["number"] for line in reason["code"] if line["marked"]] == [113]
-    text = client.get(urls.compile_story(captured)).text
-    assert "2 graphs, 1 graph break, 5 operators, 4 guards" in one_line(text)
 
 
 def test_compile_times_and_candidates(client: TestClient, captured: str) -> None:
@@ -313,14 +296,9 @@ def test_loops_say_whether_and_why_they_are_not_vectorised(
 
 
 def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run: str) -> None:
-    for part, words in (
-        ("", "torch._dynamo.explain(f)(*args)"),
-        ("time", "torch._dynamo.utils.compile_times()"),
-    ):
-        address = urls.compile_part(run, part) if part else urls.compile_story(run)
-        text = unescape(known.get(address).text)
-        assert words in text
-        assert "Capture the model here to get it." in text
+    text = unescape(known.get(urls.compile_part(run, "time")).text)
+    assert "torch._dynamo.utils.compile_times()" in text
+    assert "Capture the model here to get it." in text
 
 
 def test_two_compiles_stand_beside_each_other(known: TestClient, run: str) -> None:

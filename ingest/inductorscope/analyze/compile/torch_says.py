@@ -1,19 +1,17 @@
-"""Torch's own reports during a capture: explain, compile_times, C++ loops."""
+"""Torch's own reports during a capture: compile_times, C++ loops."""
 
 import msgspec
 
 from inductorscope.fields import Prose
-from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
+from inductorscope.formats.capture_facts import LoopFacts, parse_facts
 
 ELSEWHERE = {
-    "explain": "This run has no output of `torch._dynamo.explain`.",
     "compile_times": "This run has no torch._dynamo.utils.compile_times().",
     "loops": "This run has no record of which loops of C++ kernels are vectorised.",
 }
 AGAIN = " New captures have it: capture the model again."
 CAPTURE = " Capture the model here to get it."
 BY_HAND = {
-    "explain": " Or print `torch._dynamo.explain(f)(*args)` in your program.",
     "compile_times": " Or print it at the end of your program.",
     "loops": (
         " Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload that text together with the log."
@@ -47,7 +45,6 @@ class LoopNest(msgspec.Struct, frozen=True):
 
 
 class TorchReport(msgspec.Struct, frozen=True):
-    explained: Explained | None = None
     times: list[TimedRow] = msgspec.field(default_factory=list)
     """The slowest function first."""
     times_text: str = ""
@@ -57,7 +54,7 @@ class TorchReport(msgspec.Struct, frozen=True):
     nests: list[LoopNest] = msgspec.field(default_factory=list)
     """Nests that are not vectorised first."""
     missing: dict[str, str] = msgspec.field(default_factory=dict)
-    """Why `explain`, `compile_times` or `loops` is missing, and how to get it."""
+    """Why `compile_times` or `loops` is missing, and how to get it."""
 
 
 def report_in_capture(facts_text: bytes | None) -> TorchReport:
@@ -66,18 +63,10 @@ def report_in_capture(facts_text: bytes | None) -> TorchReport:
     if facts is None:
         missing = {what: text + CAPTURE + BY_HAND[what] for what, text in ELSEWHERE.items()}
         return TorchReport(missing=missing)
-    recorded = {
-        "explain": facts.explained, "compile_times": facts.compile_times, "loops": facts.vectors,
-    }  # fmt: skip
+    recorded = {"compile_times": facts.compile_times, "loops": facts.vectors}
     missing = {what: text + AGAIN for what, text in ELSEWHERE.items() if recorded[what] is None}
-    if facts.explained is None:
-        missing["explain"] = next(
-            (sentence for sentence in facts.missing if "_dynamo.explain" in sentence),
-            missing["explain"],
-        )
     times, vectors = facts.compile_times, facts.vectors
     return TorchReport(
-        explained=facts.explained,
         times=[] if times is None else _timed(times.seconds),
         times_text="" if times is None else times.text,
         instructions=None if vectors is None else vectors.instructions,

@@ -98,11 +98,10 @@ class RunStory(msgspec.Struct):
         return None if source is None else source[0]
 
     def frame(self, frame: Frame) -> FrameRow:
-        return self.frame_of(frame.file, frame.line, frame.function, frame.code)
-
-    def frame_of(self, file: str, line: int, function: str, code: str | None) -> FrameRow:
+        file = frame.file
         ours = not any(part in file for part in TORCH) and not file.startswith("<")
-        return FrameRow(file, line, resumed(function)[0], code, self.artifact(file), ours=ours)
+        name = resumed(frame.function)[0]
+        return FrameRow(file, frame.line, name, frame.code, self.artifact(file), ours=ours)
 
     def frames(self, numbers: Iterable[int]) -> list[FrameRow]:
         return [self.frame(self.story_or_empty.frames[number]) for number in numbers]

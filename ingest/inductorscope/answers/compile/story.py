@@ -31,7 +31,6 @@ from inductorscope.answers.compile.rows import (
     work_rows,
 )
 from inductorscope.answers.compile.shapes import forecast_text, shape_forecasts
-from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
 from inductorscope.answers.missing import NotAnalysed, begin
 from inductorscope.fields import Prose, view
 from inductorscope.formats.call_shapes import read_shapes
@@ -73,10 +72,6 @@ class CompilePage(CompilesPage, frozen=True):
     exported: bool
     beyond: dict[str, int]
     unread: dict[str, int]
-    explained: ExplainedRow | None
-    """`torch._dynamo.explain`, if a capture recorded it."""
-    explained_missing: Prose
-    """Why it is missing; empty if it is not."""
     dropped: int
     """Parts of the run's files that could not be read."""
     shapes: str
@@ -103,7 +98,6 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
     calls = read_shapes(shapes)
     run_story = read_run_story(session, run_id)
     story = run_story.story_or_empty
-    says = torch_report(session, run_id)
     places, changed = break_places(story), histories(story)
     failed = [failure for failure in story.failures if not failure.restarted]
     hits = sum(cache.outcome == "hit" for cache in story.caches)
@@ -138,8 +132,6 @@ def compile_page(session: Session, run_id: str, shapes: str = "") -> CompilePage
         exported=any(compile_.outcome == "exported" for compile_ in story.compiles),
         beyond=story.beyond,
         unread=story.unread,
-        explained=explained(run_story, says),
-        explained_missing=says.missing.get("explain", ""),
         dropped=run_story.run.dropped_count,
         shapes=shapes,
         shapes_problem=calls.problem,

@@ -1,4 +1,4 @@
-"""Torch's own reports about compiling a captured run, with links to sources and kernels."""
+"""Torch's own reports about compiling a captured run, with links to kernels."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -8,41 +8,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import LoopNest, TorchReport, report_in_capture
-from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
 from inductorscope.fields import view
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
-
-
-class ExplainedBreakRow(msgspec.Struct, frozen=True):
-    """A graph break in `torch._dynamo.explain`."""
-
-    reason: str
-    stack: list[FrameRow]
-    code: list[CodeLine]
-
-
-class OpsRow(msgspec.Struct, frozen=True):
-    """Operators of one graph."""
-
-    graph: int
-    """From 1, in the order of capture."""
-    ops: int
-    names: list[tuple[str, int]]
-
-
-class ExplainedRow(msgspec.Struct, frozen=True):
-    """The report of `torch._dynamo.explain`."""
-
-    graphs: int
-    breaks: int
-    ops: int
-    guards: int
-    seconds: float
-    per_graph: list[OpsRow]
-    reasons: list[ExplainedBreakRow]
-    failed: str
 
 
 class LoopRow(LoopNest, frozen=True):
@@ -70,26 +39,6 @@ def torch_report(session: Session, run_id: str) -> TorchReport:
     )
     text = None if digest is None else stored_text(session, digest)
     return report_in_capture(None if text is None else text.read())
-
-
-def explained(run_story: RunStory, says: TorchReport) -> ExplainedRow | None:
-    report = says.explained
-    if report is None:
-        return None
-    reasons = []
-    for reason in report.reasons:
-        stack = [
-            run_story.frame_of(frame.file, frame.line, frame.function, frame.code)
-            for frame in reason.stack
-        ]
-        at = stack[-1] if stack else None
-        code = run_story.code_around(at.file, at.line, at.code) if at is not None else []
-        reasons.append(ExplainedBreakRow(reason.reason, stack, code))
-    per_graph = [
-        OpsRow(number, sum(ops.values()), sorted(ops.items(), key=lambda item: -item[1]))
-        for number, ops in enumerate(report.ops_per_graph, 1)
-    ]
-    return view(ExplainedRow, report, per_graph=per_graph, reasons=reasons)
 
 
 def loops(

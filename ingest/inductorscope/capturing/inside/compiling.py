@@ -5,15 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch._dynamo.utils import compile_times
 from torch._inductor import cpu_vec_isa
 from torch._inductor.codegen import cpp
 
-from inductorscope.capturing.inside.explaining import times_so_far
 from inductorscope.capturing.inside.loaded import debug_folder
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.record.origins import Recorder, after
 from inductorscope.capturing.spec import CaptureSpec
-from inductorscope.formats.capture_facts import CaptureFacts, LoopFacts, RecordFacts, VectorFacts
+from inductorscope.formats.capture_facts import (
+    CaptureFacts,
+    CompileTimes,
+    LoopFacts,
+    RecordFacts,
+    VectorFacts,
+)
 
 MOST = 20_000
 MOST_OPS = 35
@@ -70,6 +76,16 @@ class Compiling:
         facts.compile_times = facts.compile_times or times_so_far()
         record = self._record
         facts.record = record if isinstance(record, RecordFacts) else record.write(out)
+
+
+def times_so_far() -> CompileTimes:
+    """Returns `compile_times()` in both forms: the printed text and the columns."""
+    headers, rows = compile_times(repr="csv")
+    seconds = {
+        name: [float(part) for part in str(row).split(",") if part.strip()]
+        for name, row in zip(headers, rows, strict=True)
+    }
+    return CompileTimes(compile_times(repr="str"), seconds)
 
 
 _running: list[Compiling] = []
