@@ -1,4 +1,4 @@
-"""The gallery: lessons, and functions of torch's own tutorials."""
+"""The gallery of lessons."""
 
 from textwrap import dedent
 
@@ -17,18 +17,11 @@ class Lesson(msgspec.Struct, frozen=True):
     code: str
     options: dict[str, str] = msgspec.field(default_factory=dict)
     """Options other than the defaults, by their name in the form."""
-    lesson: bool = True
-    """True for a lesson about one thing, false for a function of a tutorial."""
 
 
 def _lesson(id: str, title: str, look: str, code: str, **options: str) -> Lesson:
     text = f"# {title}\nimport torch\n\n\n{dedent(code).strip()}\n"
     return Lesson(id, title, look, text, options)
-
-
-def _function(id: str, title: str, look: str, code: str) -> Lesson:
-    text = f"# {title}\nimport torch\n\n\n{dedent(code).strip()}\n"
-    return Lesson(id, title, look, text, lesson=False)
 
 
 LESSONS = [
@@ -163,67 +156,6 @@ LESSONS = [
 
 
         inputs = torch.randn(128, 128), torch.randn(128, 128)
-        """,
-    ),
-    _function(
-        "neg", "One operation",
-        "The smallest graph there is: one node, one kernel, one line.",
-        """
-        def f(x):
-            return torch.neg(x)
-
-
-        inputs = torch.randn(2, 4, 28)
-        """,
-    ),
-    _function(
-        "maximum", "neg, maximum and cat on bytes",
-        "Bytes wrap around when they are negated; the concatenation of one tensor costs nothing.",
-        """
-        def f(small, large):
-            negative = torch.neg(small)
-            greater = torch.maximum(large, negative)
-            return torch.cat([greater], dim=0)
-
-
-        inputs = (
-            torch.randint(256, (1, 8), dtype=torch.uint8),
-            torch.randint(256, (8390, 8), dtype=torch.uint8),
-        )
-        """,
-    ),
-    _function(
-        "branch", "A branch on data",
-        "The graph breaks where the condition reads a tensor's value; what follows is compiled for "
-        "each branch that is taken.",
-        """
-        def f(a, b):
-            ratio = a / (torch.abs(a) + 1)
-            if b.sum() < 0:
-                b = -b
-            return ratio * b
-
-
-        inputs = torch.randn(10), torch.randn(10)
-        """,
-    ),
-    _function(
-        "norm", "Add, normalise, project",
-        "A reduction and the operations around it share a kernel; the matrix product is a call "
-        "of a library.",
-        """
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.norm = torch.nn.LayerNorm(128)
-                self.project = torch.nn.Linear(128, 32)
-
-            def forward(self, x, residual):
-                return self.project(self.norm(x + residual))
-
-
-        f = Model().eval().requires_grad_(False)
-        inputs = torch.randn(16, 128), torch.randn(16, 128)
         """,
     ),
 ]  # fmt: skip
