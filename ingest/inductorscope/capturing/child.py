@@ -272,7 +272,7 @@ def _capture_script(spec: CaptureSpec, out: Path, cache: Path | None) -> int:
     unlimited = Limits(seconds=sys.maxsize, memory=sys.maxsize)
     watch = Watch("capture", unlimited, log=print)
     try:
-        facts = capture_script(spec, _load_anything(spec), out, watch, cache, None)
+        facts = capture_script(spec, _load_anything(spec), out, watch, cache)
     except CaptureFailed as failed:
         print(failed, file=sys.stderr)
         return 1

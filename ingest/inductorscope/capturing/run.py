@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -42,7 +41,6 @@ def run_capture(
     log: LogCallback | None = None,
     trusted: bool = False,
     cache: Path | None = None,
-    measured: Callable[[Path], None] | None = None,
     launch: Launch = HERE,
 ) -> CaptureFacts:
     """Captures into the folder `out` and returns the facts.
@@ -52,8 +50,7 @@ def run_capture(
     for a model that is missing or not permitted, CaptureFailed for everything else; `out` then
     contains the log. `trusted` permits models outside the configured folders and options that could
     run commands or write anywhere (a user at the command line). `cache` keeps compiled kernels for
-    the next capture, whose first call is then faster than a real compile. `measured` is called with
-    a folder to read when a script that runs to its end has been measured.
+    the next capture, whose first call is then faster than a real compile.
     """
     folders = [*model_folders(settings.model_folders), *launch.folders]
     loading = permit(spec, folders, trusted)
@@ -62,7 +59,7 @@ def run_capture(
     watch = Watch("capture", limits, progress, log)
     try:
         if spec.kind == "script":
-            return capture_script(spec, loading, out, watch, cache, measured, launch)
+            return capture_script(spec, loading, out, watch, cache, launch)
         with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
             process = _start(spec, loading, out, limits, Path(scratch), cache, watch, launch)
             try:

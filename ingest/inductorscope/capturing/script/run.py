@@ -6,11 +6,9 @@ steps are measured, unless it should run to its end.
 
 import contextlib
 import os
-import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,8 +64,6 @@ class Running:
     label: str
     cache: Path
     reuse_cache: bool = False
-    measured: Callable[[Path], None] | None = None
-    """Called with a folder to read when a script that runs to its end has been measured."""
     first: int = 0
     """The first step that may be timed."""
     launch: Launch = HERE
@@ -105,7 +101,6 @@ def capture_script(
     out: Path,
     watch: Watch,
     cache: Path | None,
-    measured: Callable[[Path], None] | None,
     launch: Launch = HERE,
 ) -> CaptureFacts:
     """Captures a script into `out`, and writes and returns the facts.
@@ -117,8 +112,7 @@ def capture_script(
     with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
         running = Running(
             spec=spec, loading=loading, out=out, watch=watch, label=COMPILED,
-            cache=cache or Path(scratch) / "cache", reuse_cache=cache is not None,
-            measured=measured, launch=launch,
+            cache=cache or Path(scratch) / "cache", reuse_cache=cache is not None, launch=launch,
         )  # fmt: skip
         interrupted = False
         try:
@@ -177,7 +171,7 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
     watch, out = running.watch, running.out
     label = SHOWN_STEP if running.label == COMPILED else f"{SHOWN_STEP} without torch.compile"
     deadline = time.monotonic() + watch.limits.seconds
-    checked, measured_at, read, shown_early = 0.0, None, 0, False
+    checked, measured_at, read = 0.0, None, 0
     watch.progress(label, 0, None, None)
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -194,17 +188,13 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
         if reports:
             watch.progress(f"{label}: {reports[0].doing}", 0, None, None)
         measured = [report for report in reports if report.measured]
-        if shown_early or not measured:
+        if running.full or not measured:
             continue
         measured_at = measured_at or now
         expected = max(report.processes for report in reports)
         if len(measured) >= max(expected, len(reports)) or now - measured_at > OTHERS_S:
-            if not running.full:
-                _let_wait(out, process)
-                return process.poll() is None
-            shown_early = True
-            if running.measured is not None:
-                _show_early(running, running.measured)
+            _let_wait(out, process)
+            return process.poll() is None
 
 
 def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
@@ -216,19 +206,6 @@ def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
         if all(status.waiting or status.ended for status in statuses(out)):
             return
         time.sleep(LOOK_S / 10)
-
-
-def _show_early(running: Running, measured: Callable[[Path], None]) -> None:
-    """Shows the records so far, from a copy, because the script keeps writing."""
-    with tempfile.TemporaryDirectory(dir=running.out.parent, prefix="early-") as folder:
-        copy = Path(folder) / running.out.name
-        with contextlib.suppress(shutil.Error):  # a file was removed meanwhile
-            shutil.copytree(running.out, copy)
-        facts = gather(copy, running.spec, running.label).facts
-        facts.state = "complete"
-        facts.missing.append("The script was still running when this was read.")
-        _finish(running, copy, facts)
-        measured(copy)
 
 
 def _finish(running: Running, out: Path, facts: CaptureFacts) -> None:

@@ -94,33 +94,20 @@ def capture(
     from inductorscope.cli.local import working_folder
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
-    from inductorscope.cli.watch.early import EarlyRun
     from inductorscope.formats.capture_facts import INTERRUPTED
 
     with working_folder(settings) as out:
         with Progress(quiet=as_json) as progress:
-            early = EarlyRun(settings, spec.title, server, token, progress.log) if full else None
-            facts = run_capture(
-                spec,
-                out,
-                settings,
-                progress,
-                log=progress.log,
-                trusted=True,
-                measured=early.read if early else None,
-            )
+            facts = run_capture(spec, out, settings, progress, log=progress.log, trusted=True)
         interrupted = facts.error is not None and facts.error.kind == INTERRUPTED.kind
         if interrupted:
             typer.echo("Interrupted; what was recorded until then is kept.", err=True)
-        tags = [*(tag or []), *(early.tags if early else [])]
         if server:
-            url = push_and_print(server, token, [out], spec.title, tags, as_json)
+            url = push_and_print(server, token, [out], spec.title, tag or [], as_json)
         else:
             url = ingest_and_print(
-                settings, [out], spec.title, tags, origin="capture", as_json=as_json
+                settings, [out], spec.title, tag or [], origin="capture", as_json=as_json
             )
-        if early:
-            early.forget()
     if interrupted:
         raise typer.Exit(ON_CTRL_C)
     if facts.state != "complete":
