@@ -6,9 +6,6 @@ of this module must be torch-free; code that needs torch is in `inside` and impo
 """
 
 import argparse
-import shutil
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,7 +23,7 @@ from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Call, Untyped
 from inductorscope.capturing.measure.machine import undisturbed
 from inductorscope.capturing.permission import Loading
-from inductorscope.capturing.spec import CaptureSpec, SpecError, from_json
+from inductorscope.capturing.spec import CaptureSpec, from_json
 from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
@@ -230,8 +227,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capturing.child")
     parser.add_argument("spec", type=Path, help="JSON file of the capture's spec")
     parser.add_argument("out", type=Path, help="folder to write to")
-    parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
-    parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
+    parser.add_argument("--loading", required=True, help="what is permitted, as JSON")
+    parser.add_argument("--cache", type=Path, required=True, help="folder for compiled kernels")
     parser.add_argument("--brief", action="store_true", help="only time and profile compiled calls")
     parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
@@ -240,50 +237,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     die_with(options.parent)
     environment.forget_settings()
-    try:
-        spec = from_json(options.spec.read_bytes())
-    except (OSError, SpecError) as error:
-        parser.error(str(error))
+    spec = from_json(options.spec.read_bytes())
     out = options.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
-    if spec.kind == "script":
-        return _capture_script(spec, out, options.cache)
-    cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
-    environment.prepare(spec, out, cache, reuse_cache=options.reuse)
-    if options.loading is None:
-        loading = _load_anything(spec)
-    else:
-        loading = msgspec.json.decode(options.loading, type=Loading)
-    try:
-        report = Reporter(options.report)
-        state = Capture(spec, loading, out, report, options.memory, brief=options.brief).run()
-        keep_compiled(cache, out)
-    finally:
-        if options.cache is None:
-            shutil.rmtree(cache, ignore_errors=True)
+    environment.prepare(spec, out, options.cache, reuse_cache=options.reuse)
+    loading = msgspec.json.decode(options.loading, type=Loading)
+    report = Reporter(options.report)
+    state = Capture(spec, loading, out, report, options.memory, brief=options.brief).run()
+    keep_compiled(options.cache, out)
     return 0 if state == "complete" else 1
-
-
-def _capture_script(spec: CaptureSpec, out: Path, cache: Path | None) -> int:
-    """Captures a script, for a user who starts the child by hand; it runs in its own process."""
-    from inductorscope.capturing.script.run import capture_script
-    from inductorscope.capturing.watch import CaptureFailed, Limits, Watch
-
-    unlimited = Limits(seconds=sys.maxsize, memory=sys.maxsize)
-    watch = Watch("capture", unlimited, log=print)
-    try:
-        facts = capture_script(spec, _load_anything(spec), out, watch, cache)
-    except CaptureFailed as failed:
-        print(failed, file=sys.stderr)
-        return 1
-    return 0 if facts.state == "complete" else 1
-
-
-def _load_anything(spec: CaptureSpec) -> Loading:
-    """Permits everything, for a user who starts the child by hand."""
-    from inductorscope.capturing.permission import permit
-
-    return permit(spec, [], trusted=True)
 
 
 if __name__ == "__main__":
