@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from inductorscope.answers.logs.log import Chosen, LogPage, LogRecord, log_page
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import graphs_of
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.bulk import insert_records
@@ -91,19 +90,6 @@ def all_records(session: Session, run: str, chosen: Chosen, limit: int) -> list[
     raise AssertionError("the pages never end")
 
 
-def test_compiles_say_what_became_of_them(session: Session) -> None:
-    page = page_of(session)
-    assert [(row.log, row.rank, row.compile_id) for row in page.compiles] == [
-        (f"rank_{rank}.log", rank, compile_id)
-        for rank in (0, 1)
-        for compile_id in ("0/0", "1/0", "0/1")
-    ]
-    broken, failed, unfinished = page.compiles[:3]
-    assert (broken.breaks, broken.restarts, broken.codes, broken.error) == (2, 1, 1, None)
-    assert (failed.error, failed.codes, failed.finished) == (7, 0, True)
-    assert (unfinished.finished, unfinished.recompile, broken.recompile) == (False, True, False)
-
-
 @pytest.mark.parametrize(
     ("chosen", "count"),
     [
@@ -164,8 +150,7 @@ def test_many_records_are_paged_through(engine: Engine) -> None:
         found = all_records(session, run.id, Chosen(), 900)
         assert [row.line for row in found] == list(range(5000))
         page = page_of(session, number=3)
-        assert (page.total, page.total_capped, page.more_compiles) == (5000, False, False)
-        assert len(page.compiles) == 100
+        assert (page.total, page.total_capped) == (5000, False)
 
 
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"dynamo_start": …
@@ -194,8 +179,6 @@ def test_a_real_log_is_listed_record_by_record(fixtures: Path, tmp_path: Path) -
         lines = log.read_bytes().split(b"\n")
         for row in found:
             assert f'"{row.name or row.kind}"'.encode() in lines[row.line - 1]
-        slugs = [graph.slug for graph in graphs_of(session, result.run_id)]
-        assert [compile_.graphs[0].slug for compile_ in page.compiles] == slugs
         assert session.get_one(Run, result.run_id).state == "complete"
         assert session.scalar(select(func.count()).select_from(LogEntry)) == len(found)
     engine.dispose()

@@ -1,30 +1,20 @@
-"""The TORCH_TRACE logs of a run: records by kind and by compile, a page at a time."""
+"""The TORCH_TRACE logs of a run: record by record, a page at a time."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, and_, case, func, or_, select
+from sqlalchemy import Select, and_, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.fields import Hidden, Prose, view
-from inductorscope.formats.log.cache_records import CACHES
-from inductorscope.formats.log.kinds import (
-    ARTIFACT,
-    DYNAMO_ERROR,
-    GRAPH_BREAK,
-    METRICS,
-    OUTPUT_CODE,
-    RECOMPILED,
-    meaning,
-)
+from inductorscope.formats.log.kinds import ARTIFACT, meaning
 from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 PAGE = 200
-MOST_COMPILES = 200
 COUNTED = 100_000
 """Matching records are counted up to here; beyond it the count is shown as a lower bound."""
 NO_COMPILE = "-"
@@ -32,7 +22,6 @@ NO_COMPILE = "-"
 NAMED = f"{ARTIFACT}:"
 """Prefix of artifact names in lists of kinds."""
 ENDINGS = (".gz", ".zst")
-CACHE_HITS = [f"{cache}_cache_hit" for cache in CACHES]
 
 
 class LogFile(msgspec.Struct, frozen=True):
@@ -67,30 +56,6 @@ class CompileGraph(msgspec.Struct, frozen=True):
 
     slug: str
     direction: str
-
-
-class LoggedCompile(msgspec.Struct, frozen=True):
-    """One compile: the records of a log with its id."""
-
-    log: str
-    compile_id: str | None
-    rank: int | None
-    line: int
-    """Line of its first record."""
-    records: int
-    restarts: int
-    breaks: int
-    """Number of graph breaks."""
-    codes: int
-    """Number of output codes."""
-    cached: int
-    """Hits in the FX graph cache and the AOTAutograd cache."""
-    error: int | None
-    """Line of its error, if it failed."""
-    finished: bool
-    """Whether the log has its metrics, which come last."""
-    recompile: bool
-    graphs: list[CompileGraph]
 
 
 class LogRecord(msgspec.Struct, frozen=True):
@@ -132,11 +97,9 @@ class LogPage(msgspec.Struct, frozen=True):
     step: str | None
     chosen: Chosen
     after: Hidden[int]
-    """Cursor of this page, 0 for the first; only the first page lists compiles."""
+    """Cursor of this page, 0 for the first."""
     logs: list[LogFile]
     kinds: list[KindRow]
-    compiles: list[LoggedCompile]
-    more_compiles: bool
     records: list[LogRecord]
     total: int
     """Number of matching records, counted up to a cap."""
@@ -161,8 +124,6 @@ def log_page(
     )
     total = session.scalar(counted) or 0
     logs = _logs(session, run)
-    # Further pages show records only: the lists above them read all of the run's records.
-    compiles = [] if after else _compiles(session, run_id, chosen, [log.path for log in logs])
     return LogPage(
         run=RunName(run.id, run.name),
         reading=run.state == "reading",
@@ -171,8 +132,6 @@ def log_page(
         after=after,
         logs=logs,
         kinds=_kinds(session, run, chosen.log),
-        compiles=compiles[:MOST_COMPILES],
-        more_compiles=len(compiles) > MOST_COMPILES,
         records=rows[:limit],
         total=min(total, COUNTED),
         total_capped=total > COUNTED,
@@ -285,52 +244,6 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
             known=kind.startswith(NAMED) or meaning(kind) is not None,
         )
         for kind, count in sorted(counts.items(), key=order)
-    ]
-
-
-def _compiles(
-    session: Session, run: str, chosen: Chosen, logs: Sequence[str]
-) -> list[LoggedCompile]:
-    """Returns compiles in the order of the logs, one more than fits on a page."""
-
-    def times(*terms: Any) -> Any:  # noqa: ANN401  # any condition
-        return func.sum(case((and_(*terms), 1), else_=0))
-
-    def named(*names: str) -> Any:  # noqa: ANN401  # a condition
-        return and_(LogEntry.kind == ARTIFACT, LogEntry.name.in_(names))
-
-    is_error = or_(named(DYNAMO_ERROR), LogEntry.kind == DYNAMO_ERROR)
-    query = (
-        _matching(run, Chosen(log=chosen.log, rank=chosen.rank))
-        .with_only_columns(
-            LogEntry.log,
-            LogEntry.compile_id,
-            LogEntry.rank,
-            func.min(LogEntry.line).label("line"),
-            func.count().label("records"),
-            func.coalesce(func.max(LogEntry.attempt), 0).label("restarts"),
-            times(named(GRAPH_BREAK)).label("breaks"),
-            times(LogEntry.kind == OUTPUT_CODE).label("codes"),
-            times(named(*CACHE_HITS)).label("cached"),
-            func.min(case((is_error, LogEntry.line))).label("error"),
-            times(LogEntry.kind == METRICS).label("finished"),
-            times(named(RECOMPILED)).label("recompiles"),
-        )
-        .where(LogEntry.compile_id.is_not(None))
-        .group_by(LogEntry.log, LogEntry.rank, LogEntry.compile_id)
-        .order_by(func.min(LogEntry.id))
-        .limit(MOST_COMPILES + 1)
-    )
-    graphs = graphs_of_compiles(session, run, logs)
-    return [
-        view(
-            LoggedCompile,
-            row,
-            finished=row.finished > 0,
-            recompile=row.recompiles > 0 or not (row.compile_id or "").endswith("/0"),
-            graphs=graphs.get((row.log, row.compile_id), []),
-        )
-        for row in session.execute(query)
     ]
 
 
