@@ -1,5 +1,5 @@
-"""The server of the Model Context Protocol: tools, texts and prompts. All of them only read, except
-for the tool that tries a change, where the owner allows it."""
+"""The server of the Model Context Protocol: its tools. All of them only read, except for
+the tool that tries a change, where the owner allows it."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,6 @@ from inductorscope import __version__
 from inductorscope.agents import tools
 from inductorscope.agents.terse import ROWS, TOKENS, terse
 from inductorscope.agents.verify import verify
-from inductorscope.answers.markdown.shown import OF_RUN
 from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.errors import InWords
 from inductorscope.formats.change import Change
@@ -29,8 +28,6 @@ Links continue the address in an answer's first line. \
 Certainty of a link: exact (recorded), inferred (matched by operation and data flow) or kernel \
 (only the kernel is known). Check figures that you report with verify.\
 """
-WHOLE = 20 * TOKENS
-"""Most tokens, and most rows of a table, when an agent reads a page or text as a resource."""
 READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -114,53 +111,6 @@ def create(
 
     for title, function in TOOLS.items():
         add(title, function)
-
-    @server.resource(
-        "inductorscope://runs/{run}/{page}",
-        title="A page of a run",
-        description=f"One of {', '.join(OF_RUN)}.",
-        mime_type="text/markdown",
-    )
-    async def page(run: str, page: str) -> str:
-        return await answer(WHOLE, WHOLE, tools.page, run, page=page)
-
-    @server.resource(
-        "inductorscope://runs/{run}/graphs/{graph}/{stage}",
-        title="A text of a graph",
-        description=f"Its first {tools.MOST_LINES} lines; read_lines has the others.",
-        mime_type="text/markdown",
-    )
-    async def text(run: str, graph: str, stage: str) -> str:
-        last = tools.MOST_LINES
-        return await answer(
-            WHOLE, WHOLE, tools.read_lines, run, stage=stage, graph=graph, last=last
-        )
-
-    @server.prompt(title="Make it faster")
-    def make_it_faster(run: str) -> str:
-        """Find the change that would win most."""
-        return (
-            f"Call diagnose on run {run}. Take the first cause, call explain_line on its lines and "
-            "kernel on its dearest kernel. Propose one change to the source, say what it would win "
-            "and how that is known, and check each figure with verify."
-        )
-
-    @server.prompt(title="Stop recompiling")
-    def stop_recompiling(run: str) -> str:
-        """Find what compiles again, and the change that prevents it."""
-        return (
-            f"Call why on run {run} with `recompiled`, then with `graph break`. For each function "
-            "name the guard that failed, the line it belongs to, and the change that avoids it."
-        )
-
-    @server.prompt(title="Review a change")
-    def review_a_change(before: str, after: str) -> str:
-        """Say what a change did to compiling and speed, for a pull request."""
-        return (
-            f"Call compare on runs {before} and {after}. Write what became slower or faster, by "
-            "how much and which kernels explain it, as a comment for a pull request. Check each "
-            "figure with verify."
-        )
 
     return server
 

@@ -116,11 +116,6 @@ def kernel(
     return page_of_run(session, run_named(session, run), "kernel", name, graph=graph, base=base)
 
 
-def page(session: Session, run: str, *, base: str, page: str) -> str:
-    """A page of a run by its name."""
-    return page_of_run(session, run_named(session, run), page, base=base)
-
-
 def compare(
     session: Session,
     run: OfRun,
