@@ -167,12 +167,6 @@ def test_eager_beside_compiled() -> None:
     ops = {row.op: row for row in found.ops}
     assert ops["aten::addmm"].now == ["aten::mm"]
     assert ops["aten::native_layer_norm"].fused_kernels == 1
-    replaced = {row.kernel: row for row in found.replaced}
-    # 18 µs of additions less the 6 that still run, by what the two kernels take: 9 and 3 of 12.
-    assert replaced["triton_per_fused_add_native_layer_norm_0"].eager_us == pytest.approx(30 + 9)
-    ((op, us),) = replaced["triton_poi_fused_add_1"].ops
-    assert op == "aten::add"
-    assert us == pytest.approx(3.0)
 
 
 ENTRIES = st.lists(

@@ -471,7 +471,7 @@ def test_a_failure_comes_first_with_its_cause(session: Session, runs: dict[str, 
 def test_a_group_that_is_slower_than_in_eager_is_estimated(foo1: Evidence) -> None:
     assert foo1.shown is not None
     group = GroupChange("attention", 20.0, 50.0, 1.0, 1.0)
-    shown = replace(foo1.shown, comparison=Comparison(20.0, 50.0, [group], [], []))
+    shown = replace(foo1.shown, comparison=Comparison(20.0, 50.0, [group], []))
     slower = cause(diagnose(replace(foo1, shown=shown)), "slower than eager")
     assert slower.what == f"Attention: 50.0{THIN}µs compiled, 20.0{THIN}µs eager."
     assert (slower.wins_us, slower.known) == (30.0, "estimated")
@@ -530,7 +530,7 @@ def test_what_a_kernel_computes_at_great_cost_is_named_with_its_line(
     assert added.wins_us == pytest.approx(0.948, abs=0.001)  # all above its roof
     group = GroupChange("element-wise, reductions, copies", 100.0, 400.0, 1.0, 1.0)
     assert found.shown is not None
-    shown = replace(found.shown, comparison=Comparison(100.0, 400.0, [group], [], []))
+    shown = replace(found.shown, comparison=Comparison(100.0, 400.0, [group], []))
     drawn = slower_group(replace(computing("torch.ops.prims.inductor_random.default"), shown=shown))
     assert isinstance(drawn, Cause)
     assert "fallback_random" in drawn.fix

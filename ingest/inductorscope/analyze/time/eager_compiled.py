@@ -1,13 +1,11 @@
-"""Compares eager with compiled: how the time of each group of operators changed, and which
-operators each fused kernel replaced.
+"""Compares eager with compiled: how the time of each group of operators changed, and what became of
+each operator.
 
 Both sides are sums of a step that never overlap: device work by the operator that launched it or,
 on a processor, self times of operators. Each group is compared with the same group, and all that
 Inductor fuses (element-wise operations, reductions, copies) with its fused kernels.
 
-Inductor names a fused kernel after the operators it replaced, in alphabetical order. An operator's
-eager time is divided among the kernels named after it in proportion to their times; that is an
-estimate, and sums to the operator's time.
+Inductor names a fused kernel after the operators it replaced, in alphabetical order.
 """
 
 import re
@@ -18,7 +16,6 @@ import msgspec
 
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import family_of
-from inductorscope.fields import Microseconds
 from inductorscope.formats.code.short_names import split_names
 from inductorscope.formats.vocabulary import (
     ATTENTION,
@@ -97,23 +94,11 @@ class OpChange(msgspec.Struct):
     """Number of kernels named after it."""
 
 
-class Replaced(msgspec.Struct):
-    """A fused kernel and the operators that it replaced."""
-
-    kernel: str
-    compiled_us: float
-    eager_us: float
-    """Estimated time."""
-    ops: list[tuple[str, Microseconds]]
-    """Eager operators with their estimated times, the longest first."""
-
-
 class Comparison(msgspec.Struct):
     eager_us: float
     compiled_us: float
     groups: list[GroupChange]
     ops: list[OpChange]
-    replaced: list[Replaced]
     steps: int = 1
     """Steps that the sums were divided by."""
     eager_steps: int = 1
@@ -130,7 +115,6 @@ def compare(eager: Sequence[Entry], compiled: Sequence[Entry]) -> Comparison:
         compiled_us=sum(entry.us for entry in compiled),
         groups=_groups(eager, compiled),
         ops=_ops(eager, compiled),
-        replaced=_replaced(eager, compiled),
     )
 
 
@@ -226,38 +210,3 @@ def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
     ops = fused_ops(kernel, by_plain)
     names = (name for op in ops for name in _RUNS_AS.get(op, (op.rstrip("_"),)))
     return list(dict.fromkeys(name for name in names if name in by_plain))
-
-
-def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replaced]:
-    spent: dict[str, float] = defaultdict(float)
-    by_plain: dict[str, list[str]] = defaultdict(list)
-    for entry in eager:
-        if entry.category != MEMSET and family_of(entry.name, entry.op) == OTHER:
-            name = _plain(entry.op or entry.name)
-            spent[name] += entry.us
-            by_plain[name].append(entry.op or entry.name)
-    # An operator that still runs, in an optimizer for instance, was not replaced.
-    for entry in compiled:
-        if entry.category not in FUSED and entry.category != MEMSET:
-            name = _plain(entry.op or entry.name)
-            if name in spent:
-                spent[name] = max(0.0, spent[name] - entry.us)
-    kernels: dict[str, float] = defaultdict(float)
-    for entry in compiled:
-        if entry.category in FUSED:
-            kernels[entry.name] += entry.us
-    ops = {kernel: _eager_names(kernel, by_plain) for kernel in kernels}
-    weight: dict[str, float] = defaultdict(float)
-    for kernel, names in ops.items():
-        for name in names:
-            weight[name] += kernels[kernel]
-    rows = []
-    for kernel, us in kernels.items():
-        parts = [
-            (by_plain[name][0], spent[name] * us / weight[name])
-            for name in ops[kernel]
-            if weight[name] and spent[name]
-        ]
-        parts.sort(key=lambda part: -part[1])
-        rows.append(Replaced(kernel, us, sum(part for _, part in parts), parts))
-    return sorted(rows, key=lambda row: row.compiled_us - row.eager_us)

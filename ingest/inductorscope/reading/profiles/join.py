@@ -11,7 +11,7 @@ from inductorscope.reading.profiles.profiles import (
 )
 from inductorscope.reading.profiles.times import join_times
 
-MOST_OPS, MOST_REPLACED = 300, 1000
+MOST_OPS = 300
 
 
 def join_profiles(
@@ -65,7 +65,7 @@ def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
     found.steps, found.eager_steps = steps, eager_steps
     found.eager_steps_told = eager.steps is not None
     found.on_device = compiled.kept.breakdown.on_device
-    found.ops, found.replaced = found.ops[:MOST_OPS], found.replaced[:MOST_REPLACED]
+    found.ops = found.ops[:MOST_OPS]
     compiled.facts.comparison = found
 
 
