@@ -25,7 +25,6 @@ Node = Annotated[
 ]
 Rule = Annotated[Line, Query(description="Only pairs that this rule keeps apart.")]
 Shapes = Annotated[Line, Query(description="Calls, such as x=(8,128),(9,128).")]
-Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
 PageNumber = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
 Number = Annotated[
     int, Path(description="Which compile of the run, from 0, as logged.", ge=0, le=10_000_000)
@@ -85,10 +84,9 @@ async def load_list(
     return await analysis(compile_list, run, q, only, sort, order, page)
 
 
-async def load_time(analysis: Analysing, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
-    """Phases over time and by name, kernels and autotuning. `a` and `b` select compiles to
-    compare."""
-    return await analysis(compile_time_page, run, a, b)
+async def load_time(analysis: Analysing, run: RunId) -> CompileTimePage:
+    """Phases over time and by name, kernels and autotuning."""
+    return await analysis(compile_time_page, run)
 
 
 async def load_fusing(

@@ -299,21 +299,3 @@ def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run
     text = unescape(known.get(urls.compile_part(run, "time")).text)
     assert "torch._dynamo.utils.compile_times()" in text
     assert "Capture the model here to get it." in text
-
-
-def test_two_compiles_stand_beside_each_other(known: TestClient, run: str) -> None:
-    address = urls.compile_part(run, "time")
-    two = api(known, urls.with_query(address, a="0/0", b="#3"))["beside"]
-    other = api(known, urls.compile_one(run, 3))
-    assert (two["one"]["id"], two["other"]["number"]) == ("0/0", 3)
-    assert two["other_us"] == pytest.approx(sum(span["self_us"] for span in other["spans"]))
-    assert sum(row["more_us"] for row in two["rows"]) == pytest.approx(
-        two["other_us"] - two["one_us"]
-    )
-    names = [row["name"] for row in two["rows"]]
-    assert len(names) == len(set(names))
-    assert {span["name"] for span in other["spans"]} <= set(names)
-    unknown = api(known, urls.with_query(address, a="0/0", b="9/9"))["beside"]
-    assert unknown["rows"] == []
-    assert "9/9" in unknown["trouble"]
-    assert "no compile 9/9" in known.get(urls.with_query(address, a="0/0", b="9/9")).text
