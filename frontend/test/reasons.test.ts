@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wrapperKind } from "../src/explorer/code/wrapper-kinds";
 import { LinkIndex, type Selected } from "../src/explorer/state/links";
 import { reasonOf } from "../src/explorer/state/reasons";
 
@@ -66,31 +65,4 @@ test("what only the user's line tells is said to be one of several", () => {
 test("a line that shares nothing with the selection has no reason", () => {
   const index = indexOf([[5, 2, 3, -1]]);
   assert.equal(reasonOf(index, index.selectEntity("fx:mul") as Selected, lit("code", 5)), null);
-});
-
-test("lines of a wrapper tell what they do", () => {
-  const kinds = [
-    "buf0 = empty_strided_cuda((8390, 8), (8, 1), torch.uint8)",
-    "    buf3 = buf2; del buf2  # reuse",
-    "    buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0); del buf3  # alias",
-    "    triton_poi_fused_neg_0.run(arg0_1, buf3, 2048, stream=stream0)",
-    "    cpp_fused_maximum_neg_0(arg1_1, arg0_1, buf0)",
-    "    extern_kernels.mm(buf3, buf4, out=buf5)",
-    "    buf6 = torch.ops.aten.cumsum.default(arg2_1, 1)",
-    "    del arg0_1",
-    "    # Topologically Sorted Source Nodes: [a]",
-    "    stream0 = get_raw_stream(0)",
-  ].map(wrapperKind);
-  assert.deepEqual(kinds, [
-    "allocate",
-    "reuse",
-    "view",
-    "call",
-    "call",
-    "library call",
-    "library call",
-    "free",
-    null,
-    null,
-  ]);
 });

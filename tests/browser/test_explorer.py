@@ -289,13 +289,6 @@ def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None
     expect(page.get_by_role("region", name="Dynamo").locator("li")).to_contain_text("a torch.neg")
 
 
-def test_lines_of_the_wrapper_say_what_they_do(page: Page, zoo: Served) -> None:
-    open_graph(page, zoo, "cuda-foo1", "?panes=wrapper,kernel")
-    signs = page.locator("[data-stage=wrapper] .wrapper-signs .sign span")
-    expect(signs.filter(has_text="▶").first).to_have_attribute("title", "Calls a generated kernel")
-    expect(signs.filter(has_text="+").first).to_have_attribute("title", "Allocates memory")
-
-
 def test_a_shared_link_shows_the_same_lines_and_widths(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cuda-foo1")
     page.get_by_role("separator").first.press("ArrowRight")

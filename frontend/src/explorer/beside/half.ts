@@ -78,8 +78,7 @@ export class Half {
     body.replaceChildren();
     this.code = new Code(body, events);
     const text = this.texts.join("\n");
-    const wrapper = named.stage === "wrapper";
-    const shown = { ...content, text, rebuilt: false, timed: false, wrapper };
+    const shown = { ...content, text, rebuilt: false, timed: false };
     this.code.show(shown, options, null);
     return null;
   }

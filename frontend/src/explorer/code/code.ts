@@ -27,7 +27,6 @@ import { Ruler } from "./ruler";
 import { ScrollPosition } from "./scroll-position";
 import { squiggled } from "./squiggles";
 import { type TintOf, tinted } from "./tinted";
-import { wrapperSigns } from "./wrapper-kinds";
 
 export interface CodeEvents {
   hovered(line: number | null): void;
@@ -50,8 +49,6 @@ export interface CodeText {
   rebuilt: boolean;
   /** Whether a strip next to the lines shows their cost. */
   timed: boolean;
-  /** Whether a symbol next to each line shows what the wrapper does there. */
-  wrapper: boolean;
   /** The colour that a line shares with lines of other panes. */
   tintOf?: TintOf;
   errors?: readonly CompileError[];
@@ -198,7 +195,6 @@ export class Code {
       LASTING,
       coloured(shown.language),
       narrowIndents(shown.language),
-      shown.wrapper ? wrapperSigns : [],
       shown.timed ? heatStrip : [],
       shown.tintOf ? tinted(shown.tintOf) : [],
       squiggled(shown.errors ?? []),

@@ -25,12 +25,11 @@ export class Inserted extends WidgetType {
   }
 }
 
-/** The class of a line's place in a gutter, and a sign in it. */
+/** The class of a line's place in a gutter. */
 export class Sign extends GutterMarker {
   constructor(
     override readonly elementClass: string,
     private readonly title = "",
-    private readonly sign = "",
   ) {
     super();
   }
@@ -40,6 +39,6 @@ export class Sign extends GutterMarker {
   }
 
   override toDOM(): HTMLElement {
-    return make("span", { title: this.title || null }, this.sign);
+    return make("span", { title: this.title || null });
   }
 }

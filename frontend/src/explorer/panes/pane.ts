@@ -212,10 +212,9 @@ export class Pane {
     const timed = this.address.stage === "source" || this.isOfKernel;
     // Other derived texts are whole: a graph's own program, for instance.
     const rebuilt = content.file.derived && this.address.stage === "source";
-    const wrapper = this.address.stage === "wrapper";
     const errors = content.key === "code" ? this.host.errors : [];
     const tintOf = (line: number) => this.host.tints.of(content.key, line);
-    const shown = { ...content, text, rebuilt, timed, wrapper, tintOf, errors };
+    const shown = { ...content, text, rebuilt, timed, tintOf, errors };
     const start = startOf(text, this.address.stage);
     this.code.show(shown, this.host.options, start > 0 ? content.first + start : null);
     if (timed) void this.warm();
