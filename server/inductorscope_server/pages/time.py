@@ -8,7 +8,6 @@ from inductorscope.answers.time.roofline import (
     Bound,
     Order,
     RooflinePage,
-    Source,
     roofline_page,
 )
 from inductorscope.answers.time.tables import RowsAsked, TimesTable, times_table
@@ -44,7 +43,6 @@ BoundBy = Annotated[
         "too small to judge."
     ),
 ]
-WrittenBy = Annotated[Source, Query(description="Only kernels in this language, or of libraries.")]
 Comes = Annotated[Order, Query(description="Order of the kernels.")]
 
 
@@ -76,10 +74,9 @@ async def load_kernels(
 
 async def load_roofline(
     analysis: Analysing, run: RunId, graph: OfGraph = "", profile: Label = "",
-    bound: BoundBy = "", source: WrittenBy = "", order: Comes = "headroom", first: First = 0,
+    bound: BoundBy = "", order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
     """The roofline of the code's kernels; of a profile's kernels if the run has no graph."""
     return await analysis(
-        roofline_page, run, graph=graph, profile=profile, bound=bound, source=source, order=order,
-        first=first,
+        roofline_page, run, graph=graph, profile=profile, bound=bound, order=order, first=first,
     )  # fmt: skip

@@ -139,9 +139,8 @@ def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
     assert page["predicted_us"] is None  # its times are known
     none = filled.get(f"/api/runs/{run}/roofline", params={"bound": "compute"}).json()
     assert none["kernels"] == []
-    small = filled.get(f"/api/runs/{run}/roofline?bound=small&source=triton").json()
+    small = filled.get(f"/api/runs/{run}/roofline?bound=small").json()
     assert (len(small["kernels"]), small["small"], small["saves"]) == (1, 1, None)
-    assert filled.get(f"/api/runs/{run}/roofline?source=library").json()["kernel_count"] == 0
     empty = filled.get(f"/runs/{run}/roofline?bound=compute")
     assert "No kernel matches" in empty.text
 

@@ -48,8 +48,6 @@ DRAWN = 400
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over", "small"]
-Source = Literal["", "triton", "cpp", "library", "other"]
-"""The origin of a kernel's code."""
 
 
 class Dot(msgspec.Struct, frozen=True):
@@ -116,18 +114,12 @@ class RooflinePage(KernelsShown, frozen=True):
     """Predicted time of one call of each graph; None if times are known."""
     without_roof: int
     """Number of rows with an unknown roof; the prediction includes only the time to start them."""
-    agreed: int
-    """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
-    estimated: int
     profile: str | None
     """Label of the trace that the kernels come from, in a run without a graph."""
     profile_steps: int | None
     profile_labels: Hidden[list[str]]
     """The traces to choose from."""
     bound: Bound
-    source: Source
-    sources: Hidden[list[Source]]
-    """Sources that occur in the run."""
     order: Order
 
 
@@ -151,7 +143,6 @@ def roofline_page(
     graph: str = "",
     profile: str = "",
     bound: Bound = "",
-    source: Source = "",
     order: Order = "headroom",
     first: int = 0,
     most_text: int = MOST_TEXT,
@@ -179,16 +170,10 @@ def roofline_page(
             step_us = shown.breakdown.total_us / shown.by or None
             step_from = "all device work of " + ("a step" if shown.steps else "the trace")
             everything = _of_trace(session, shown, launches, peaks, step_us)
-    sources = {_source(row): None for row in everything}
-    whole = [
-        row
-        for row in everything
-        if (not graph or row.graph == graph) and (not source or _source(row) == source)
-    ]
+    whole = [row for row in everything if not graph or row.graph == graph]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
     slowest = sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN]
-    compared = [row for row in whole if row.inductor_bytes is not None]
     wanted = sorted((row for row in whole if _is_bound(row, bound)), key=_ORDERS[order])
     small = [row for row in whole if row.standing.small]
     savings = [row.standing.saves for row in whole if row.standing.saves is not None]
@@ -214,8 +199,6 @@ def roofline_page(
         if graphs and peaks and not timed
         else None,
         without_roof=sum(row.standing.roof_us is None for row in whole),
-        agreed=sum(row.bytes == row.inductor_bytes for row in compared),
-        estimated=len(compared),
         notes=notes,
         unfinished=unfinished(session, run_id),
         graphs=[graph_name(known) for known in sorted(graphs, key=lambda known: known.position)],
@@ -224,8 +207,6 @@ def roofline_page(
         profile_steps=None if shown is None else shown.steps,
         profile_labels=[table.label for table in profiles if table.facts.breakdown is not None],
         bound=bound,
-        source=source,
-        sources=list(sources),
         order=order,
         first=first,
     )
@@ -264,14 +245,6 @@ def _is_bound(row: KernelWork, bound: Bound) -> bool:
     if row.standing.small:
         return bound in ("", "small")
     return not bound or row.standing.bound == bound
-
-
-def _source(row: KernelWork) -> Source:
-    if row.category.startswith("extern"):
-        return "library"
-    if row.kind.startswith("cpp"):
-        return "cpp"
-    return "triton" if "triton" in row.category else "other"
 
 
 _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
