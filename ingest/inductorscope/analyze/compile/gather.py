@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from inductorscope.analyze.compile.model import Compile, Frame, LogFacts, Story
 from inductorscope.analyze.compile.phases import Chunk, lay_out_phases
 from inductorscope.analyze.compile.records import HANDLERS
-from inductorscope.analyze.compile.resumptions import place_breaks
 from inductorscope.analyze.compile.state import LogState, RunState
 from inductorscope.formats.log.kinds import PHASE, STRING, TENSOR, name_of
 from inductorscope.formats.log.record import LogRecord
@@ -26,7 +25,6 @@ def settle(story: Story) -> None:
     for compile_ in story.compiles:
         _outcome(compile_)
         _place(story, compile_)
-    place_breaks(story)
     _new_values(story)
     for number, facts in enumerate(story.logs):
         seconds = [
