@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.machine.figures import mix_of, occupancy_of, widths_of
 from inductorscope.analyze.machine.loops import STACK, kind_of
+from inductorscope.analyze.machine.without import without
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.ptx import arrays_of
 from inductorscope.formats.machine.sass import read_sass, spills_of
@@ -48,6 +49,35 @@ def test_arrays_of_the_program_are_no_spills() -> None:
     assert spills_of(read_sass(text), 28) == [False, True, False, False]
     assert spills_of(read_sass(text), 0) == [True, True, True, False]
     assert arrays_of(".local .align 4 .b8 \t__local_depot0[28];") == 28
+
+
+LINES = {
+    "    tmp5 = libdevice.exp(tmp4)": "    tmp5 = tmp4",
+    "    tmp6 = tmp5 * tmp2": "    tmp6 = tmp5",
+    "tmp0 = tl.load(in_ptr0 + (r0_1 + 64*x0), xmask, other=0.0).to(tl.float32)":
+        "tmp0 = (r0_1 + 64*x0).to(in_ptr0.dtype.element_ty).to(tl.float32)",
+    "    tl.store(out_ptr0 + (x0), tmp3, xmask)": "    pass",
+    "auto tmp3 = at::vec::maximum(tmp1, tmp2);": "auto tmp3 = tmp1;",
+    "auto tmp3 = decltype(tmp1)(-tmp2);": "auto tmp3 = tmp2;",
+    "auto tmp0 = in_ptr0[static_cast<int64_t>(x0 + 8L*x1)];":
+        "auto tmp0 = std::decay_t<decltype(*in_ptr0)>(x0 + 8L*x1);",
+    "auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), "
+    "static_cast<int64_t>(16));": "auto tmp0 = at::vec::Vectorized<float>(x0);",
+    "  tmp3.store(out_ptr0 + static_cast<int64_t>(x0));": "  ;",
+    "out_ptr0[static_cast<int64_t>(x0)] = tmp3;": ";",
+    # Of another type or shape, at a constant place, or no operation
+    "tmp4 = tl.sum(tmp3, 1)[:, None]": "", "tmp4 = tmp3 < tmp2": "", "tmp4 = tmp3": "",
+    "tmp4 = tmp3.to(tl.int64)": "", "tmp4 = tl.where(tmp1, tmp2, tmp3)": "",
+    "tmp4 = tl.load(in_ptr0 + (0))": "", "tmp4 = tl.full([1], 0.5, tl.float32)": "",
+    "auto tmp4 = in_ptr0[static_cast<int64_t>(7L)];": "", "auto tmp4 = tmp1 ? tmp2 : tmp3;": "",
+    "auto tmp4 = at::vec::VecMask<float,1>(tmp1 > tmp2);": "", "}": "",
+}  # fmt: skip
+"""A line of a kernel, and the line without its operation."""
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_without_its_operation(line: str) -> None:
+    assert without(line) == LINES[line]
 
 
 @pytest.mark.parametrize(

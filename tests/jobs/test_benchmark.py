@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase, case_texts, kernel_case
+from inductorscope.analyze.machine.without import without
 from inductorscope.answers.explorer.kernel import kernel_page
+from inductorscope.answers.machine.left_out import LeftOut
 from inductorscope.capturing.benchmark.run import BenchmarkRequest, run_case
 from inductorscope.capturing.benchmark.text import RUNNER, case_text, vector_bits
 from inductorscope.capturing.measure import alone
@@ -20,13 +22,16 @@ from inductorscope.jobs.programs import BenchmarkAsked
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
+from inductorscope.jobs.work.__main__ import perform_job
 from inductorscope.jobs.work.folders import work_folder
 from inductorscope.progress import silent
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
-from inductorscope.store.tables.models import Run
-from sqlalchemy import update
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+from sqlalchemy import select, update
+
+from tests.support import loop
 
 KERNEL, HANDLE = "cpp_fused_add_flip_roll_var_mean_1", 4
 ROLES = {
@@ -184,6 +189,66 @@ def test_what_was_not_captured_here_never_runs(
     assert status.state == "failed"
     assert status.message is not None
     assert "never run here" in status.message
+
+
+def compiled_without(
+    here: Settings, client: JobsClient, run: str, kernel: str, line: int
+) -> tuple[str, LeftOut]:
+    """What the job says of a line, and what it keeps."""
+    factory = sessions(make_engine(here))
+    with factory() as session:
+        slug, handle = session.execute(
+            select(Graph.slug, KernelCall.handle)
+            .join(KernelCall, KernelCall.graph_id == Graph.id)
+            .join(Kernel, Kernel.id == KernelCall.kernel_id)
+            .where(Graph.run_id == run, Kernel.name == kernel)
+        ).one()  # fmt: skip
+    job = client.programs.benchmark(BenchmarkAsked(run, slug, kernel, handle, without=line))
+    attempt = claim(factory, job, "a test")
+    assert attempt is not None
+    perform_job(here, attempt)
+    status = client.job(job)
+    assert status.state == "done", status.message
+    with factory() as session:
+        page = kernel_page(session, run, slug, kernel, handle)
+    assert page.benchmarks == []
+    (row,) = page.left_out
+    assert (row.job_id, row.without) == (job, line)
+    return str(status.message), row
+
+
+def test_a_job_compiles_a_kernel_without_an_operation(
+    here: Settings, client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(here.data))
+    code = loop.write_code(tmp_path / "torch_compile_debug")
+    line = next(at for at, text in enumerate(code.read_text().split("\n"), 1) if "sin(" in text)
+    run = read_paths(
+        here, [tmp_path / "torch_compile_debug"], name=None, tags=[], origin="capture",
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+    message, found = compiled_without(here, client, run, loop.KERNEL, line)
+    assert (found.text, found.instead) == ("auto tmp1 = std::sin(tmp0);", "auto tmp1 = tmp0;")
+    before, after = found.before, found.after
+    assert before is not None, found.missing
+    assert after is not None, found.missing
+    assert before.instructions > after.instructions > 0
+    assert f"{before.instructions} → {after.instructions} instructions" in message
+
+
+def test_a_machine_that_cannot_compile_the_kernel_says_so(
+    here: Settings, client: JobsClient, fixtures: Path, texts: dict[str, str]
+) -> None:
+    run = read(here, fixtures, "capture")
+    lines = texts["code"].split("\n")
+    start = next(at for at, text in enumerate(lines) if text.startswith(f"{KERNEL} = "))
+    line = next(at + 1 for at in range(start, len(lines)) if without(lines[at]))
+    message, found = compiled_without(here, client, run, KERNEL, line)
+    assert found.before is found.after is None
+    assert "On this machine the kernel does not compile" in message
+    # A test case that ends early says so, with the end of what it printed.
+    assert "The test case ended with status 1 before it was done." in found.missing
+    assert "vectors of 256 bits, which this machine lacks" in found.missing.splitlines()[-1]
 
 
 @pytest.mark.torch

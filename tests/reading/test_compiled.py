@@ -417,6 +417,7 @@ def test_a_loop_that_calls_a_function_for_each_element_is_named(
     sines = [line for line in figures.lines if "std::sin" in line.text]
     assert found.lines is not None
     assert found.lines[0] <= sines[0].line <= found.lines[1]
+    assert sines[0].without == "auto tmp1 = tmp0;"
 
 
 def test_a_damaged_library_is_a_sentence(

@@ -37,6 +37,8 @@ class BenchmarkAsked:
     handle: int
     seconds: float = 2.0
     max_autotune: bool = False
+    without: int | None = None
+    """Leaves out the operation on this line of the output code; nothing is timed then."""
     profile: bool = False
     """Whether to profile one launch with Nsight Compute, and time nothing."""
 
@@ -76,6 +78,7 @@ class ProgramsClient:
         """
         (run,) = self.captured_here([asked.run], UPLOADED)
         what = "Profile of" if asked.profile else "Benchmark of"
+        what = what if asked.without is None else f"Without line {asked.without} of"
         return self._run_again("benchmark", f"{what} {asked.kernel}", [run], asdict(asked))
 
     def measure(self, run_id: str, other: str) -> str:

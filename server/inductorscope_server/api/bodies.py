@@ -188,6 +188,11 @@ class BenchmarkRequest(Body):
     max_autotune: bool = Field(
         False, description="Also time its FX nodes under torch.compile with max-autotune."
     )
+    without: SafeInt | None = Field(
+        None,
+        description="Instead of timing, compile the kernel as it is and without the operation of "
+        "this line of the output code, and compare what both take of the machine.",
+    )
     profile: bool = Field(
         False,
         description="Instead of timing, launch the kernel once under Nsight Compute and keep the "

@@ -22,7 +22,7 @@ from inductorscope_server.api.bodies import BenchmarkRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal
-from inductorscope_server.web.ids import KernelKey, Permalink, RunId, Slug
+from inductorscope_server.web.ids import LARGEST, KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter(dependencies=[RUNS_CODE])
@@ -107,8 +107,9 @@ def benchmark_by_form(
     kernel: KernelKey,
     max_autotune: Annotated[bool, Form()] = False,
     profile: Annotated[bool, Form()] = False,
+    without: Annotated[int | None, Form(ge=0, le=LARGEST)] = None,
 ) -> Response:
     """Starts the job and redirects to it."""
-    options = {"max_autotune": max_autotune, "profile": profile}
+    options = {"max_autotune": max_autotune, "profile": profile, "without": without}
     body = BenchmarkRequest.model_validate(options)
     return RedirectResponse(urls.job(_start(parts, session, run, slug, kernel, body)), 303)

@@ -19,7 +19,7 @@ from inductorscope.store.tables.diagnoses import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)
-"""Selects what earlier versions kept of a kernel without the operation of a line."""
+"""Selects benchmarks that only compiled a kernel without the operation of a line."""
 SHOWN = 20
 
 

@@ -27,6 +27,7 @@ from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
 from inductorscope.answers.machine.geometry import Launches, LibraryKernel
+from inductorscope.answers.machine.left_out import LeftOut, left_out_of
 from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -211,6 +212,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     work_missing: Prose
     """Why the work is unknown; empty if it is known."""
     benchmarks: list[Benchmark]
+    left_out: list[LeftOut]
+    """Lines that were compiled without their operations; the newest result of each."""
     machine: KernelMachine | None
     """The files that Triton compiled; None if none came with the run."""
     assembly: KernelAssembly | None
@@ -291,7 +294,10 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     missing = "" if works else "The graph's code does not show the calls of this kernel."
     peaks = run_peaks(owner)
     made = CallsOfKernel(slug, kernel, works, peaks, shared.step_us)
-    machine, assembly = kernel_figures(session, graph, kernel.name)
+    left_out = left_out_of(session, graph.id, kernel.name)
+    machine, assembly = kernel_figures(
+        session, graph, kernel.name, frozenset(row.without for row in left_out)
+    )
     nodes = [view(FxNodeRow, node) for node in shared.fx_nodes if node.name in computed]
     return view(
         KernelPage,
@@ -328,6 +334,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         peaks=peaks,
         work_missing=shared.works_missing or missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
+        left_out=left_out,
         machine=machine,
         assembly=assembly,
         may_benchmark=is_captured_here(owner),

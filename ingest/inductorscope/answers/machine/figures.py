@@ -1,6 +1,7 @@
 """The resources that a kernel uses: registers, occupancy, instructions by kind and line."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from inductorscope.analyze.machine.figures import (
 )
 from inductorscope.analyze.machine.loops import LoopFigures, loops_of
 from inductorscope.analyze.machine.samples import Sampled
+from inductorscope.analyze.machine.without import without
 from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile
 from inductorscope.answers.machine.text import (
@@ -80,6 +82,8 @@ class LineFigures(msgspec.Struct):
     bytes: Bytes = 0
     """In a profiled launch: bytes of global memory that the line requests from the caches, in whole
     sectors."""
+    without: Hidden[str] = ""
+    """The line without its operation, if compiling it that way may show the operation's cost."""
 
 
 class KernelMachine(msgspec.Struct, frozen=True):
@@ -98,9 +102,9 @@ class KernelMachine(msgspec.Struct, frozen=True):
     """Bits that a thread moves at once → number of loads and stores of global memory."""
     live: Count[int] = 0
     lines: list[LineFigures] = msgspec.field(default_factory=list)
-    """Lines that spill, or that have the most live registers come first, then by samples and
-    instructions. An instruction of a line that was inlined in several places counts for the
-    first."""
+    """Lines that were left out once, that spill, or that have the most live registers come first,
+    then by samples and instructions. An instruction of a line that was inlined in several places
+    counts for the first."""
     stage: Hidden[str] = SASS
     """The stage with the instructions."""
     profile: KernelProfile | None = None
@@ -130,7 +134,7 @@ class KernelAssembly(msgspec.Struct, frozen=True):
 
 @once
 def kernel_figures(
-    session: Session, graph: Graph, kernel: str
+    session: Session, graph: Graph, kernel: str, left_out: frozenset[int] = frozenset()
 ) -> tuple[KernelMachine | None, KernelAssembly | None]:
     """Returns the figures of Triton's compiled files, or of the C++ library; None if they did not
     come with the run."""
@@ -138,8 +142,8 @@ def kernel_figures(
     if not known:
         return None, None
     if ASSEMBLY in known[0].files:
-        return None, _assembly(session, graph, kernel, known)
-    return _machine(session, graph, kernel, known), None
+        return None, _assembly(session, graph, kernel, known, left_out)
+    return _machine(session, graph, kernel, known, left_out), None
 
 
 def _assembly(
@@ -147,6 +151,7 @@ def _assembly(
     graph: Graph,
     kernel: str,
     known: list[Configuration],
+    left_out: Collection[int],
 ) -> KernelAssembly:
     try:
         reading = read_stage(session, known[0], ASSEMBLY)
@@ -161,12 +166,15 @@ def _assembly(
     for loop, figures in found[:MOST_LOOPS]:
         lines = {own[number] for number in loop.lines} - {0}
         loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
+    by_line = _by_line(reading, code, left_out)
+    slow = [loop.lines for loop in loops if loop.scalar and loop.lines]
+    _offer(by_line, lambda line: any(first <= line.line <= last for first, last in slow))
     return KernelAssembly(
         *located.instructions(),
         *code.charged(located, known[0].source),
         loops=loops,
         estimate=_estimate(located, found[0][0]) if found else "",
-        lines=_by_line(reading, code),
+        lines=by_line,
         missing=reading.note,
     )
 
@@ -191,6 +199,7 @@ def _machine(
     graph: Graph,
     kernel: str,
     known: list[Configuration],
+    left_out: Collection[int],
 ) -> KernelMachine:
     rows = [configuration_figures(session, configuration) for configuration in known]
     stage = AMDGCN if AMDGCN in known[0].files else SASS
@@ -201,7 +210,10 @@ def _machine(
         profile, sampled = profile_of(session, graph.run_id, reading)
     except NotAnalysed as error:
         return KernelMachine(rows, missing=str(error))
-    lines = _by_line(reading, kernel_of(session, graph, kernel), sampled)
+    lines = _by_line(reading, kernel_of(session, graph, kernel), left_out, sampled)
+    most = max(reading.live, default=0)
+    if stage == SASS:
+        _offer(lines, lambda line: line.live == most > 0)
     located = reading.located
     operations = [name for name in located.operations if name] if isinstance(located, Sass) else []
     mix = mix_of(operations)
@@ -212,11 +224,18 @@ def _machine(
         tensor=mix.get(TENSOR, 0),
         spills=sum(reading.spills),
         widths=widths_of(operations),
-        live=max(reading.live, default=0),
+        live=most,
         lines=lines,
         stage=stage,
         profile=profile,
     )
+
+
+def _offer(lines: list[LineFigures], costly: Callable[[LineFigures], bool]) -> None:
+    """Offers lines that spill, and other costly ones, for compiling without their operation."""
+    for line in lines:
+        if line.spills or costly(line):
+            line.without = without(line.text)
 
 
 def _own_lines(reading: Reading, code: KernelLines) -> list[int]:
@@ -229,6 +248,7 @@ def _own_lines(reading: Reading, code: KernelLines) -> list[int]:
 def _by_line(
     reading: Reading,
     code: KernelLines,
+    left_out: Collection[int],
     sampled: Sampled | None = None,
 ) -> list[LineFigures]:
     instructions: dict[int, list[int]] = defaultdict(list)
@@ -255,7 +275,7 @@ def _by_line(
     return sorted(
         found,
         key=lambda row: (
-            -row.spills, row.live < most, -row.samples,
+            row.line not in left_out, -row.spills, row.live < most, -row.samples,
             -row.instructions, row.line,
         ),
     )[:MOST_LINES]  # fmt: skip

@@ -11,6 +11,7 @@ from inductorscope.answers.compare.markdown import compared
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.explorer.kernel import CodeText, KernelPage
 from inductorscope.answers.failures.failures import FailuresPage
+from inductorscope.answers.machine.left_out import in_words
 from inductorscope.answers.markdown.structs import Links, links_of, named, rows, struct_lines
 from inductorscope.answers.runs.diagnosis.cause import Cause, Diagnosis
 from inductorscope.answers.runs.run import RunPage
@@ -201,6 +202,8 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
         ("Elsewhere", page.elsewhere), ("Benchmarks", page.benchmarks), ("Machine code", compiled),
     ):  # fmt: skip
         yield from _part(title, rows(values, links))
+    without = (f"- {prose(in_words(part))}" for part in page.left_out)
+    yield from _part("Operations left out", without)
 
 
 def _launch(of: Geometry) -> str:

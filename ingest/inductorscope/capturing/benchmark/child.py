@@ -1,7 +1,7 @@
 """The process that runs a kernel's test case: `python -m inductorscope.capturing.benchmark.child`.
 
 It dies with its parent, compiles into a separate folder, and on a CPU bounds its memory. The test
-case does the rest. On request, the kernel is only launched once.
+case does the rest. On request, the kernel is only compiled, or launched once.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, required=True, help="folder for compiled kernels")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--max-autotune", action="store_true")
+    parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--launch", action="store_true", help="launch it once, and nothing else")
     parser.add_argument("--configuration", type=json.loads, help="options of what is launched")
     parser.add_argument("--device", default="cpu")
@@ -47,12 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.argv += ["--max-autotune"] if parsed.max_autotune else []
     status = 0
     try:
-        if parsed.launch:
+        if parsed.compile_only or parsed.launch:
             made = runpy.run_path(str(parsed.case), run_name="case")
-            _configure(made.get("KERNEL"), parsed.configuration or {})
-            made["kernel"](made["inputs"]())
-            made["torch"].cuda.synchronize()
-            parsed.result.write_text("{}")
+            compiled = _configured(made.get("KERNEL"), parsed.configuration or {})
+            if parsed.launch:
+                made["kernel"](made["inputs"]())
+                made["torch"].cuda.synchronize()
+            parsed.result.write_text(json.dumps(compiled))
         else:
             runpy.run_path(str(parsed.case), run_name="__main__")
     except SystemExit as end:
@@ -65,18 +67,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _configure(kernel: Untyped, options: dict[str, Any]) -> None:
-    """Reduces a Triton kernel to the configuration with these options, or else to its first."""
+def _configured(kernel: Untyped, options: dict[str, Any]) -> dict[str, str]:
+    """Reduces a Triton kernel to the configuration with these options, or else to its first;
+    returns the configuration and the name of its folder in Triton's cache."""
     launchers = getattr(kernel, "launchers", None)
     if not launchers:
-        return
+        return {"configuration": "", "key": ""}
 
     def has_options(launcher: Untyped) -> bool:
         config = launcher.config
         known = config.kwargs | {"num_warps": config.num_warps, "num_stages": config.num_stages}
         return all(known[name] == options[name] for name in known.keys() & options.keys())
 
-    kernel.launchers = [next(filter(has_options, launchers), launchers[0])]
+    chosen = next(filter(has_options, launchers), launchers[0])
+    kernel.launchers = [chosen]
+    return {"configuration": str(chosen.config), "key": str(getattr(chosen, "cache_hash", ""))}
 
 
 if __name__ == "__main__":

@@ -34,10 +34,12 @@ class BenchmarkRequest:
     device: str
     seconds: float = 2.0
     max_autotune: bool = False
+    compile_only: bool = False
+    """Whether to compile the kernel into `folder / CACHE` and not run it."""
     profile: bool = False
     """Whether to launch it once under Nsight Compute, which writes `folder / REPORT`."""
     configuration: Mapping[str, object] = field(default_factory=dict)
-    """Options of the configuration of a Triton kernel to profile."""
+    """Options of the configuration of a Triton kernel to compile or profile."""
 
 
 def run_case(
@@ -46,8 +48,8 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Returns the results of the test case: times, checks and registers; nothing of a kernel that
-    was only profiled.
+    """Returns the results of the test case: times, checks and registers. If the kernel was only
+    compiled or profiled, returns its `configuration` and the `key` of its folder in Triton's cache.
 
     Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
     """
@@ -59,11 +61,12 @@ def run_case(
     command += ["--seconds", str(min(request.seconds, LONGEST_SECONDS)), "--device", request.device]
     command += ["--memory", str(settings.capture_bytes)]
     command += ["--max-autotune"] if request.max_autotune else []
+    command += ["--compile-only"] if request.compile_only else []
     if request.configuration:
         command += ["--configuration", json.dumps(dict(request.configuration))]
     if not request.profile:
         command += ["--parent", str(os.getpid())]
-        done = ", checking and timing it"
+        done = "" if request.compile_only else ", checking and timing it"
     else:
         command = [*_ncu(folder), *command, "--launch"]
         done = " and profiling it"

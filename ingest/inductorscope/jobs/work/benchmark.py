@@ -1,25 +1,34 @@
-"""The job that benchmarks a kernel of a run captured here, or profiles it."""
+"""The job that benchmarks a kernel of a run captured here, profiles it, or compiles it without an
+operation."""
 
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.benchmark import add_benchmark, case_of
+from inductorscope.analyze.machine.without import case_without
+from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
 from inductorscope.answers.machine.compiled import configurations
-from inductorscope.answers.missing import NotHere
+from inductorscope.answers.machine.left_out import LeftOut, Taken, in_words, resources_of
+from inductorscope.answers.missing import NotAnalysed, NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.capturing.benchmark.run import (
+    CACHE,
     REPORT,
+    BenchmarkFailed,
     BenchmarkRequest,
     run_case,
 )
 from inductorscope.capturing.benchmark.text import case_text
+from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.formats.vocabulary import NCU_REPORT
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import end
 from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.store.contents.content import content_of_file
+from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.runs import insert_artifacts
 
@@ -27,6 +36,9 @@ UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",
     "download the test case, look through it, and run it yourself",
 )
+
+LONGEST = 2000
+"""Characters of an error that are kept."""
 GONE = ("The kernel is not here any more", "perhaps its run was deleted")
 
 
@@ -47,6 +59,12 @@ def benchmark(task: Task) -> None:
     ran = compiled[0].options if compiled else {}
     if spec.get("profile") and found.case.device == "cpu":
         raise WorkRefused("Nsight Compute profiles kernels of NVIDIA's GPUs alone.")
+    if spec.get("without") is not None:
+        left = _leave_out(task, found, int(spec["without"]), ran)
+        for line in left.missing.splitlines():
+            task.report.line(line, "warning")
+        _end(task, in_words(left), msgspec.to_builtins(left))
+        return
     request = BenchmarkRequest(
         case=case_text(found.case, found.origin),
         device=found.case.device,
@@ -69,6 +87,34 @@ def benchmark(task: Task) -> None:
 
 def _named(spec: dict[str, Any]) -> tuple[str, str, str, int]:
     return str(spec["run"]), str(spec["graph"]), str(spec["kernel"]), int(spec["handle"])
+
+
+def _leave_out(task: Task, found: CallCase, line: int, ran: JsonObject) -> LeftOut:
+    """Compiles the kernel as it is, and without the operation of a line. `ran`: the options of the
+    configuration that ran."""
+    try:
+        without, text, instead = case_without(found.case, line)
+    except NoCase as error:
+        raise WorkRefused(str(error)) from None
+    sides: list[Taken] = []
+    configuration, missing = "", ""
+    try:
+        for name, case in (("before", found.case), ("after", without)):
+            request = BenchmarkRequest(
+                case_text(case, found.origin), case.device, compile_only=True, configuration=ran
+            )
+            made = run_case(request, task.folder / name, task.settings, task.report)
+            if sides and made["configuration"] != configuration:
+                raise NotAnalysed("Without the operation this configuration does not compile.")
+            configuration = made["configuration"]
+            sides.append(resources_of(task.folder / name / CACHE, made["key"]))
+    except BenchmarkFailed as error:
+        what = "Without the operation" if sides else "On this machine"
+        missing = f"{what} the kernel does not compile. {error}"[:LONGEST]
+    except (CaptureFailed, NotAnalysed) as error:
+        missing = str(error)
+    before, after = [*sides, None, None][:2]
+    return LeftOut(line, text, instead, configuration, before=before, after=after, missing=missing)
 
 
 def _end(
