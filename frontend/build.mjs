@@ -54,6 +54,7 @@ const bundle = {
     numbers: "src/charts/numbers.ts",
     play: "src/play/main.ts",
     roofline: "src/charts/roofline.ts",
+    sql: "src/charts/sql.ts",
     timeline: "src/timeline/main.ts",
     "time-table": "src/charts/time-table.ts",
     styles: "styles/app.css",

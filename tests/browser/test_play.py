@@ -85,12 +85,16 @@ def test_the_walk_by_keyboard(page: Page, chromium: Browser, playing: Served) ->
     expect(page.locator(".play-said")).to_contain_text("Kept")
     check(page, "a try")
 
-    # What is typed compiles by itself after a pause.
+    # Names of torch are completed, and what is typed compiles by itself after a pause.
     page.get_by_label("as I type").check()
     type_code(page, CODE.replace("* 2", "* torch."))
     page.get_by_text("return torch.relu(total) * torch.").click()
     page.keyboard.press("End")
-    page.keyboard.type("exp(x)")
+    page.keyboard.type("e")
+    page.keyboard.type("xp")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("expm1")
+    page.keyboard.press("Escape")
+    page.keyboard.type("(x)")
     expect(page.locator(".panes")).to_contain_text("exp", timeout=60_000)
     expect(page.locator(".play-said")).to_contain_text("Shown after")
     third = page.locator("main.play").get_attribute("data-run") or ""

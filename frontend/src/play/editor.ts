@@ -1,5 +1,6 @@
 // The editor of the playground: code with the colours that its lines share with the explorer's
 // panes.
+import { autocompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
@@ -10,6 +11,7 @@ import { type TintOf, tinted } from "../explorer/code/tinted";
 import { type Marks, NO_MARKS } from "../explorer/state/marks";
 import { PLAIN } from "../explorer/state/tints";
 import { LOOK } from "../shared/look";
+import { completing, type Names } from "./completion";
 
 const INDENT = "    ";
 
@@ -37,6 +39,7 @@ export class Editor {
   readonly view: EditorView;
   private readonly tints = new Compartment();
   private readonly errors = new Compartment();
+  private readonly names = new Compartment();
   /** Lines of the code that was compiled last. */
   private compiled: readonly string[] = [];
 
@@ -71,6 +74,7 @@ export class Editor {
           coloured("python"),
           this.tints.of([]),
           this.errors.of([]),
+          this.names.of([]),
           EditorView.updateListener.of(({ docChanged, selectionSet, state }) => {
             if (docChanged) {
               this.mark(NO_MARKS);
@@ -135,6 +139,11 @@ export class Editor {
     if (this.isAsCompiled || marks === NO_MARKS) {
       this.view.dispatch({ effects: setMarks.of(marks) });
     }
+  }
+
+  complete(names: Names): void {
+    const source = autocompletion({ override: [completing(names)], icons: false });
+    this.view.dispatch({ effects: this.names.reconfigure(source) });
   }
 
   /** Returns whether that line is here. */

@@ -92,6 +92,7 @@ class Play {
     try {
       const ready = await ask<PlayReady>(this.api("/ready"), { method: "POST" });
       this.part(".play-walls ul").replaceChildren(...wallsOf(ready));
+      this.editor.complete(ready.names);
       this.ready = true;
       if (!ready.cuda) this.field("device").querySelector("option + option")?.remove();
       if (this.fork) {

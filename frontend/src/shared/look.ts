@@ -15,6 +15,15 @@ const THEME = EditorView.theme({
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
   ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
   ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
+  ".cm-tooltip": {
+    backgroundColor: "var(--panel)",
+    border: "1px solid var(--edge)",
+    color: "var(--ink)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 22%, var(--panel))",
+    color: "var(--ink)",
+  },
   ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
   ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },

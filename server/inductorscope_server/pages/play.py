@@ -58,6 +58,8 @@ class PlayReady(msgspec.Struct, frozen=True):
     protections: dict[str, str]
     """Each protection of the process → why it is missing here; empty if it is in place."""
     cuda: bool
+    names: dict[str, list[str]]
+    """Public names of torch's modules and of its tensors, for completion."""
 
 
 def is_on(settings: Settings) -> bool:
@@ -124,7 +126,7 @@ async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
     await _allow(request, parts)
     found = await parts.playground.ready(whose_turn())
-    return as_json(PlayReady(found.protections, found.cuda))
+    return as_json(PlayReady(found.protections, found.cuda, found.names))
 
 
 @api.post(urls.PLAY + "/tries", summary="Compile code", **openapi.answers(Tried, 403, 422, 503))

@@ -61,6 +61,8 @@ class Ready(msgspec.Struct, frozen=True):
     protections: dict[str, str]
     """Each protection of a try → why it is missing here; empty if it is in place."""
     cuda: bool
+    names: dict[str, list[str]]
+    """Names for the editor's completion, by the module or class that has them."""
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -64,7 +64,7 @@ class Warm:
             from torch._inductor import codecache
 
             from inductorscope.capturing.playground import attempt
-            from inductorscope.capturing.playground.warming import warm_up
+            from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
             self.attempt = attempt.attempt
             warm_up(self.room.root)
@@ -75,7 +75,7 @@ class Warm:
         protections = confine.protections(self.room)
         self.separated = not protections["files, processes and network"]
         cuda = torch.cuda.is_available() and self._reaches_gpu()
-        return Ready(protections, cuda)
+        return Ready(protections, cuda, names_of_torch())
 
     def _reaches_gpu(self) -> bool:
         """Whether a try can use the GPU, because confinement may block the driver."""

@@ -40,6 +40,19 @@ def warm_up(room: Path) -> None:
         logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints paths
 
 
+def names_of_torch() -> dict[str, list[str]]:
+    """Returns the public names of torch's modules and classes that people use in functions."""
+    owners: dict[str, object] = {
+        "torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.functional,
+        "torch.linalg": torch.linalg, "torch.fft": torch.fft, "torch.special": torch.special,
+        "torch.Tensor": torch.Tensor,
+    }  # fmt: skip
+    return {
+        owner: [name for name in dir(value) if not name.startswith("_")]
+        for owner, value in owners.items()
+    }
+
+
 def _compile(folder: str) -> list[str]:
     """Compiles a function, and returns the names of all modules loaded by then.
 
