@@ -34,6 +34,7 @@ def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
     page.goto(f"{timed}/time")
     for chart in ("eager-compiled", "groups", "timeline", "categories"):
         assert set(drawn(page, chart)) == {"bar"}
+    assert drawn(page, "map") == ["treemap"]
     with page.expect_download() as saved:
         page.locator('[data-downloads="timeline"]').get_by_role("button", name="CSV").click()
     lines = Path(saved.value.path()).read_text().splitlines()
@@ -43,6 +44,20 @@ def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
         page.locator('[data-downloads="categories"]').get_by_role("button", name="SVG").click()
     assert saved.value.suggested_filename == "categories.svg"
     assert said == []
+
+
+def test_a_line_of_the_map_fills_it_and_a_kernel_opens_its_page(page: Page, timed: str) -> None:
+    page.goto(f"{timed}/time")
+    drawn(page, "map")
+    back = page.get_by_role("button", name="← Back")
+    expect(back).to_be_hidden()
+    page.locator('[data-chart="map"] text', has_text="line 10").first.click(force=True)
+    expect(page.locator("#lines-table tr.chosen")).to_have_count(1)
+    back.click()
+    expect(page.locator("#lines-table tr.chosen")).to_have_count(0)
+    kernel = page.locator('[data-chart="map"] text', has_text="maximum_neg_0").first
+    kernel.click(force=True)
+    expect(page.locator("h1")).to_have_text("maximum + neg 0")
 
 
 def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:

@@ -1,13 +1,18 @@
 """Times of nodes, lines and files: of a step, every call site counted once."""
 
+from collections import defaultdict
 from datetime import UTC, datetime
 
+import pytest
+from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.time.facts import ProfileFacts, Timeline, TraceFigures
 from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
 from inductorscope.answers.time.profiles import busy_of, profile_tables, shown_profile
+from inductorscope.answers.time.time import time_page
 from inductorscope.formats.graph.fx_nodes import FxNode
+from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import (
     CallDraft,
@@ -17,8 +22,9 @@ from inductorscope.store.runs.draft import (
     RunDraft,
 )
 from inductorscope.store.runs.packing import pack_nodes
-from inductorscope.store.tables.models import Run
-from sqlalchemy import Engine
+from inductorscope.store.tables.models import Graph, Kernel, Run
+from inductorscope.store.tables.times import LineCost
+from sqlalchemy import Engine, delete, select
 
 from tests.support.whole_runs import insert_run
 
@@ -68,6 +74,36 @@ def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> Non
             assert row.each_us is not None
             assert row.time_calls is not None
             assert row.each_us * row.time_calls == row.time_us
+
+
+def test_a_map_of_many_files_sums_at_every_level(engine: Engine) -> None:
+    run = RunDraft("e" * 64, "many files", [], "ingest", datetime.now(UTC), 1)
+    run.graphs = [GraphDraft("g", "model__0_forward", "forward")]
+    run.graphs[0].kernels = [a_kernel("only", 10.0, 1.0, [])]
+    with sessions(engine).begin() as session:
+        insert_run(session, run)
+        session.execute(delete(LineCost).where(LineCost.run_id == run.id))
+        kernel = session.scalars(select(Kernel.id).join(Graph).where(Graph.run_id == run.id)).one()
+        rows = [
+            LineCostRow(f"/model/{number % 150}.py", number, 1, 2.0, 2.0, [[kernel, 2.0]])
+            for number in range(300)
+        ]
+        rows.append(LineCostRow(None, None, 1, 4.0, 4.0, [[kernel, 4.0]]))
+        insert_records(session, LineCost, rows, run_id=run.id)
+    with sessions(engine, read_only=True)() as session:
+        page = time_page(session, run.id)
+        assert page is not None
+        assert len(page.source_lines) == 100
+        assert page.source_lines[0].shared_us == 4.0
+        inside: dict[str, float] = defaultdict(float)
+        for part in page.map:
+            inside[part.parent] += part.us
+        assert inside[""] == pytest.approx(604.0)
+        for part in page.map:
+            if part.id in inside:
+                assert inside[part.id] == pytest.approx(part.us), part
+        assert sum(part.parent == "" for part in page.map) == 101
+        assert len(page.map) == len({part.id for part in page.map})
 
 
 def a_profile(label: str, on_device: bool, timeline: Timeline | None) -> ProfileDraft:

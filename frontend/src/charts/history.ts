@@ -112,7 +112,7 @@ function chart(data: History) {
 
 startChart("history", (data: History, place) => {
   plot(place, chart(data));
-  listen(place, ({ customdata }) => {
+  listen(place, "click", ({ customdata }) => {
     const run = customdata?.[4];
     if (run) location.assign(data.run_url.replace("RUN", run));
   });

@@ -148,7 +148,7 @@ function start(): void {
     const place = document.querySelector<HTMLElement>(`[data-memory-chart="${name}"]`);
     if (!place) continue;
     plot(place, chart.make);
-    listen(place, ({ base, x }) => {
+    listen(place, "click", ({ base, x }) => {
       const line = Math.round(base ?? x ?? 1);
       location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(line)));
     });

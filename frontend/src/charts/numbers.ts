@@ -93,7 +93,7 @@ function chart(points: Point[]) {
 
 startChart("numbers", ({ points, node_url }: Numbers, place) => {
   plot(place, chart(points));
-  listen(place, ({ data, pointNumber }) => {
+  listen(place, "click", ({ data, pointNumber }) => {
     const name = data?.name;
     const among = points.filter((point) => (point.status === "differs") === (name === "differs"));
     const point = among[pointNumber ?? -1];

@@ -2,15 +2,18 @@
 // theme.
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
+import treemap from "plotly.js/lib/treemap";
 import { colourOf } from "../shared/theme";
 import { CONFIG } from "./config";
 import { startTableDownloads } from "./download";
 
-Plotly.register([bar]);
+Plotly.register([bar, treemap]);
 
 export interface Chart {
   /** Number of bars below each other. */
   rows: number;
+  /** Its height in pixels, if it does not follow from the bars. */
+  height?: number;
   traces: object[];
   layout: Record<string, unknown>;
 }
@@ -19,6 +22,7 @@ export type Colours = (token: string) => string;
 
 /** A clicked point, as Plotly tells it. */
 interface Picked {
+  id?: string;
   x?: number;
   base?: number;
   customdata?: string[];
@@ -27,10 +31,13 @@ interface Picked {
 }
 type Listens = (event: string, then: (what?: { points?: Picked[] }) => unknown) => void;
 
-/** Do this when a point is clicked. */
-export function listen(place: HTMLElement, then: (point: Picked) => unknown): void {
+export function listen(
+  place: HTMLElement,
+  event: "click" | "treemapclick" | "afterplot",
+  then: (point: Picked) => unknown,
+): void {
   const { on } = place as HTMLElement & { on?: Listens };
-  on?.call(place, "plotly_click", (what) => then(what?.points?.[0] ?? {}));
+  on?.call(place, `plotly_${event}`, (what) => then(what?.points?.[0] ?? {}));
 }
 
 /** The page's chart with its data, from `<script id="name-data">`; `start` draws it. */
@@ -93,8 +100,8 @@ export function plot(
   let narrow = false;
   const draw = () => {
     narrow = into.clientWidth < NARROW;
-    const { rows, traces, layout } = chart(colourOf, narrow);
-    into.style.height = `${rows * ROW + AXIS}px`;
+    const { rows, height, traces, layout } = chart(colourOf, narrow);
+    into.style.height = `${height ?? rows * ROW + AXIS}px`;
     void Plotly.react(into, traces, themed(layout, narrow), CONFIG);
   };
   draw();

@@ -14,3 +14,7 @@ declare module "plotly.js/lib/bar" {
   const module: unknown;
   export default module;
 }
+declare module "plotly.js/lib/treemap" {
+  const module: unknown;
+  export default module;
+}

@@ -135,7 +135,7 @@ function chart(data: Roofline, placed: Dot[]) {
 startChart("roofline", (data: Roofline, place) => {
   const placed = dots(data.kernels);
   plot(place, chart(data, placed));
-  listen(place, ({ data, pointNumber }) => {
+  listen(place, "click", ({ data, pointNumber }) => {
     const href = data?.mode === "markers" ? placed[pointNumber ?? -1]?.kernel.href : null;
     if (href) location.assign(href);
   });

@@ -1,5 +1,5 @@
 // The data in the time page for its charts.
-import type { GroupChange, TimelinePart } from "../shared/api";
+import type { GroupChange, MapPart as Tile, TimelinePart } from "../shared/api";
 
 export interface Timing {
   median_ms?: number;
@@ -7,6 +7,8 @@ export interface Timing {
   p10?: number;
   p90?: number;
 }
+
+export type { Tile };
 
 export interface TimeData {
   eager_ms: number | null;
@@ -19,4 +21,5 @@ export interface TimeData {
   categories: { category: string; us: number; calls: number }[];
   timeline: { span_us: number; busy_us: number; parts: TimelinePart[] } | null;
   groups: Pick<GroupChange, "group" | "eager_us" | "compiled_us">[];
+  map: Tile[];
 }

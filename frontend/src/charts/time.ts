@@ -3,8 +3,9 @@ import { pause } from "../shared/frames";
 import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { type Rows, startTableDownloads } from "./download";
+import { cutLabels, timeMap } from "./map";
 import { offer } from "./offer";
-import { plot } from "./plot";
+import { listen, plot } from "./plot";
 import type { TimeData } from "./time-data";
 
 const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData): Rows }> = {
@@ -48,6 +49,42 @@ const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData)
   },
 };
 
+/** The map. Clicking a line zooms to it and filters the table of lines, a
+ * kernel opens its page, and a button goes back. */
+function startMap(place: HTMLElement, data: TimeData): void {
+  const tiles = new Map(data.map.map((tile) => [tile.id, tile]));
+  const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
+  let level = "";
+  const redraw = plot(place, (colours, narrow) => timeMap(data, level)(colours, narrow));
+  offer("map", place, () => [
+    ["tile", "in", "name", "shared µs a step"],
+    ...data.map.map((tile) => [tile.id, tile.parent, tile.label, tile.us]),
+  ]);
+  const show = (id: string) => {
+    level = id;
+    if (back) back.hidden = level === "";
+    showLine(/^line (\d+)/.exec(level)?.[1]);
+    redraw();
+  };
+  back?.addEventListener("click", () => show(tiles.get(level)?.parent ?? ""));
+  listen(place, "treemapclick", ({ id }) => {
+    const tile = tiles.get(id ?? "");
+    if (tile?.href) location.assign(tile.href);
+    else show(tile && tile.id !== level ? tile.id : (tile?.parent ?? ""));
+    return false; // Plotly's own zoom has no visible way back
+  });
+  listen(place, "afterplot", () => cutLabels(place));
+  cutLabels(place);
+}
+
+function showLine(number: string | undefined): void {
+  for (const row of document.querySelectorAll<HTMLTableRowElement>("#lines-table tr[data-line]")) {
+    const chosen = row.dataset.line === number;
+    row.classList.toggle("chosen", chosen);
+    if (chosen) row.hidden = false;
+  }
+}
+
 async function start(): Promise<void> {
   startTableDownloads();
   const carried = document.querySelector("#time-data")?.textContent;
@@ -57,9 +94,10 @@ async function start(): Promise<void> {
     await pause(); // each in a task of its own
     const name = place.dataset.chart ?? "";
     const made = CHARTS[name];
-    if (!made) continue;
-    plot(place, made.draw(data));
-    offer(name, place, () => made.rows(data));
+    if (made) {
+      plot(place, made.draw(data));
+      offer(name, place, () => made.rows(data));
+    } else if (name === "map") startMap(place, data);
   }
 }
 

@@ -47,6 +47,11 @@ def test_costs_of_lines_sum_to_the_kernels(
     whole = page["kernel_time_us"]
     assert sum(line["shared_us"] for line in page["source_lines"]) == pytest.approx(whole)
     assert all(line["time_us"] >= line["shared_us"] - 1e-9 for line in page["source_lines"])
+    assert sum(tile["us"] for tile in page["map"] if not tile["parent"]) == pytest.approx(whole)
+    tiles = {tile["id"]: tile["us"] for tile in page["map"]}
+    for parent in {tile["parent"] for tile in page["map"]} - {""}:
+        inside = sum(tile["us"] for tile in page["map"] if tile["parent"] == parent)
+        assert inside == pytest.approx(tiles[parent]), parent
     assert all(line["path"].endswith("models.py") for line in page["source_lines"][:3])
 
 

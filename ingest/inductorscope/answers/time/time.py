@@ -1,6 +1,7 @@
 """Where the time goes: eager compared with compiled, and by category, kernel, node and line."""
 
 from collections import defaultdict
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -8,8 +9,11 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
+from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.parts import (
+    DEAREST_CALL,
     CategoryTime,
     GraphRow,
     KernelRow,
@@ -24,8 +28,10 @@ from inductorscope.answers.runs.runs import speed_up
 from inductorscope.answers.time.lines import (
     LineTime,
     NodeTime,
+    line_costs,
     line_times,
     node_times,
+    source_times,
 )
 from inductorscope.answers.time.profiles import (
     ProfileShown,
@@ -37,14 +43,32 @@ from inductorscope.answers.time.profiles import (
 )
 from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.answers.time.tables import TRACE, RowsAsked, TraceRow, times_table
-from inductorscope.fields import Prose
-from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.fields import Hidden, Prose
+from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.tables.models import Artifact
+from inductorscope.store.tables.models import Artifact, Graph, Kernel
 
 SHOWN = 100
 SLOWEST = 15
 """Most kernels of a trace to show; the table of times has all."""
+MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
+"""Most files, lines, and kernels per line in the map; the rest is summed up."""
+NOTHING = 1e-9
+"""A remainder below this share of the total is due to rounding."""
+NO_LINE = "no line is known"
+
+
+class MapPart(msgspec.Struct, frozen=True):
+    """A tile of the map: a file, one of its lines, or a kernel of that line; its area is shared
+    time."""
+
+    id: str
+    parent: str
+    label: str
+    us: float
+    category: str | None
+    href: Hidden[str | None]
+    """The page that a tile without inner tiles links to."""
 
 
 class TimePage(msgspec.Struct, frozen=True):
@@ -69,6 +93,7 @@ class TimePage(msgspec.Struct, frozen=True):
     kernels: list[KernelRow]
     nodes: list[NodeTime]
     source_lines: list[LineTime]
+    map: Hidden[list[MapPart]]
     profiles: list[ProfileTable]
     profile: str
     """Label of the requested profile; empty for the default."""
@@ -100,6 +125,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         kernels=kernel_rows(session, run_id, SHOWN),
         nodes=node_times(session, run_id, SHOWN),
         source_lines=with_code(session, run_id, line_times(session, run_id, SHOWN)),
+        map=_map(session, run_id),
         profiles=profiles,
         profile=profile,
         shown=shown,
@@ -112,6 +138,62 @@ def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> 
     if shown is None or shown.joined_to_code:
         return []
     return times_table(session, run, RowsAsked(TRACE, shown.id)).trace[:SLOWEST]
+
+
+def _map(session: Session, run: str) -> list[MapPart]:
+    """Returns file → line → kernel by shared time; each level sums to the one above."""
+    lines = line_costs(session, run, MOST_LINES)
+    if not lines:
+        return []
+    wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
+    query = (
+        select(Kernel.id, Kernel.name, Kernel.category, Graph.slug, DEAREST_CALL)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run, Kernel.id.in_(wanted))
+    )
+    names = {
+        number: (name, category, urls.kernel(run, slug, name, handle))
+        for number, name, category, slug, handle in session.execute(query)
+    }
+    table, all_kernels = urls.time_table(run, of="lines"), urls.kernels(run)
+    files = {path or "": us for path, us in source_times(session, run).items()}
+    parts: list[MapPart] = []
+    known: dict[str, float] = defaultdict(float)
+    for place, line in enumerate(lines):
+        parts += _tiles(line, place, names, all_kernels)
+        known[line.path or ""] += line.shared_us
+    shown = sorted(files.items(), key=lambda file: (file[0] not in known, -file[1]))
+    few = dict(shown[:MOST_FILES])
+    parts += [
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None, href=table)
+        for path, us in few.items()
+        if us - known[path] > us * NOTHING
+    ]
+    tops = [
+        MapPart(f"file {path}", "", PurePosixPath(path).name or NO_LINE, us, None, href=None)
+        for path, us in few.items()
+    ]
+    left = sum(us for _, us in shown[MOST_FILES:])
+    if left:
+        tops.append(MapPart("files rest", "", "other files", left, category=None, href=table))
+    return [*tops, *parts]
+
+
+def _tiles(
+    line: LineCostRow, place: int, names: dict[int, tuple[str, str, str]], all_kernels: str
+) -> list[MapPart]:
+    own = f"line {place}"
+    label = f"line {line.line}" if line.line is not None else NO_LINE
+    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None, href=None)]
+    known = 0.0
+    for kernel, us in line.parts[:MOST_KERNELS]:
+        name, category, href = names.get(int(kernel), ("a kernel", TRITON_OTHER, all_kernels))
+        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category=category, href=href))
+        known += us
+    left = line.shared_us - known
+    if left > line.shared_us * NOTHING:
+        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None, href=all_kernels))
+    return tiles
 
 
 def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
