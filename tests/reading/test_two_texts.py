@@ -1,4 +1,4 @@
-"""depyf's folders under the names of 2023, and two texts of one stage."""
+"""Two texts of one stage."""
 
 import re
 import shutil
@@ -19,7 +19,6 @@ from tests.support.readings import Database
 ELSEWHERE = "# a line\n# and another\n"
 """What makes the lines of a graph other lines."""
 NODE = re.compile(r" {8}(\w+): .* = torch\.ops\.")
-KERNEL = re.compile(r"async_compile\.triton\('\w+', '''(.*?)'''", re.S)
 
 
 @pytest.fixture
@@ -29,25 +28,6 @@ def recorded(tmp_path: Path) -> dict[str, Path]:
         packed.extractall(tmp_path / "recorded", filter="data")
     codes = (tmp_path / "recorded").rglob("output_code.py")
     return {re.sub(r"model__0_|_\d\.\d", "", code.parent.name): code.parent for code in codes}
-
-
-def dumped(recorded: dict[str, Path], folder: Path) -> Path:
-    """What depyf wrote of the same graphs in 2023."""
-    folder.mkdir()
-    for function, graph in ((3, recorded["forward"]), (4, recorded["backward"])):
-        name = f"__compiled_fn_{function}"
-        post, code = graph / "fx_graph_transformed.py", (graph / "output_code.py").read_text()
-        shutil.copy(post, folder / f"{name} AFTER POST GRAD 0.py")
-        (folder / f"{name} kernel 0.py").write_text(code)
-        for number, kernel in enumerate(
-            re.findall(r"async_compile\.triton\('\w+', '''(.*?)'''", code, re.S), 1
-        ):
-            (folder / f"{name} kernel {number}.py").write_text(kernel)
-        which = "Forward" if function == 3 else "Backward"
-        (folder / f"__compiled_fn_3 {which} graph 0.py").write_text(ELSEWHERE + post.read_text())
-    captured = ELSEWHERE + (recorded["forward"] / "fx_graph_transformed.py").read_text()
-    (folder / "__compiled_fn_3 Captured Graph 0.py").write_text(captured)
-    return folder
 
 
 def links_of(db: Database, graph: Graph) -> GraphLinks:
@@ -67,19 +47,6 @@ def misplaced(db: Database, graph: Graph) -> tuple[int, int]:
     lines = enumerate(db.content(first.digest).decode().split("\n"), 1)
     made = [(number, found[1]) for number, line in lines if (found := NODE.match(line))]
     return len(made), len(set(made) - linked)
-
-
-def test_a_kernel_dumped_by_itself_is_no_graph(
-    db: Database, recorded: dict[str, Path], tmp_path: Path
-) -> None:
-    result = db.read(dumped(recorded, tmp_path / "depyf"))
-    alone = db.read(tmp_path / "recorded")
-    assert (result.graphs, result.kernels) == (2, alone.kernels)
-    for graph in db.graphs(result):
-        assert {"code", "aot", POST_GRAD} <= {artifact.role for artifact in db.artifacts_of(graph)}
-        assert graph.node_count > 50
-        nodes, wrong = misplaced(db, graph)
-        assert (nodes > 100, wrong) == (True, 0)
 
 
 def test_two_texts_of_a_stage_share_no_links(
