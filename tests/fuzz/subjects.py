@@ -31,6 +31,7 @@ from inductorscope.analyze.compare.nodes import Node
 from inductorscope.analyze.compile.branches import without_branch
 from inductorscope.analyze.compile.difference import difference
 from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.start import predictions, start_of
 from inductorscope.analyze.failures.known import KernelSpan, known_graph
 from inductorscope.analyze.failures.shown import show
@@ -362,6 +363,8 @@ def _story(text: str) -> None:
     one.finish(log.strings)
     story, _ = gatherer.finish()
     predictions(story, start_of(story))
+    for compile_ in story.compiles:
+        resumed(compile_.function or "")
 
 
 CPP_LOOPS = """#pragma omp parallel num_threads(8)

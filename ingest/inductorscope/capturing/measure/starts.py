@@ -20,8 +20,9 @@ def try_starts(
     """Starts a script several times in each way, in turns, and predicts the others from each cold
     start. Raises CaptureFailed, SpecError."""
     measured, predicted = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    report("starting once, which brings files into memory")
-    runner.start(replace(arm, label="before"))
+    if rounds > 1:
+        report("starting once, which brings files into memory")
+        runner.start(replace(arm, label="before"))
     for number in range(rounds):
         package = {PACKAGE: str(runner.folder / f"{number}.package")}
         for title, label, variables in (
