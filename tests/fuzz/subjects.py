@@ -367,13 +367,6 @@ def _story(text: str) -> None:
         resumed(compile_.function or "")
 
 
-CPP_LOOPS = """#pragma omp parallel num_threads(8)
-    #pragma omp for collapse(2)
-    for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(64L); x0+=static_cast<int64_t>(1L))
-    {
-        for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(32L); x1+=static_cast<int64_t>(8L))
-            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + x1, static_cast<int64_t>(8));
-"""  # noqa: E501  # as Inductor writes it
 BRANCH = """import torch
 def f(x):
     if x.sum() > 0:
@@ -416,7 +409,11 @@ def on_graphs() -> list[Subject]:
             lambda text: program("", text, text, text),
             (ZOO.post_grad or "", code),
         ),
-        Subject("threads of C++ code", lambda text: shared_loops(text.split("\n")), (CPP_LOOPS,)),
+        Subject(
+            "threads of C++ code",
+            lambda text: shared_loops(text.split("\n")),
+            (_read("output-code/cpu-cond.py"),),
+        ),
         Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
         Subject(
             "cache records",
