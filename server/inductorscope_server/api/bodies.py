@@ -207,10 +207,6 @@ class MinifyRequest(Body):
     """The graph to reduce: AOTAutograd's or Dynamo's."""
     level: Literal["any", "crash", "accuracy"] = "any"
     """What counts as a failure: any, a crash in compiling or running, or different numbers."""
-    isolated: bool = False
-    """Test each graph in a separate process, for programs that crash or hang."""
-    resume: str | None = Field(default=None, max_length=64)
-    """Job of an earlier search to continue."""
 
 
 class MinifyForm(MinifyRequest):

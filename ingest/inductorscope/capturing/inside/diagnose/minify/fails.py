@@ -1,13 +1,11 @@
-"""Tests whether a graph fails, in this process or in a separate one that it may crash."""
+"""Tests whether a graph fails."""
 
 import copy
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 from torch.fx import GraphModule
 
@@ -15,41 +13,21 @@ from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify import parts
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, copy_of
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
-from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, run_python
-from inductorscope.capturing.inside.diagnose.minify.text import class_text
+from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.permission import Loading
-from inductorscope.capturing.spec import CaptureSpec
-
-QUERY_SECONDS = 120.0
-"""A graph in a separate process that takes longer counts as hanging."""
-QUERY, INPUTS, ANSWER = "query.json", "inputs.pt", "answer.json"
 
 
 @dataclass(frozen=True)
 class Tester:
     """Compiles graphs like the capture, and reports how they fail."""
 
-    spec: CaptureSpec
-    loading: Loading
     after: str
-    folder: Path
-    isolated: bool
-    """Runs each graph in a separate process, for graphs that crash or hang."""
 
     def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
         """Returns how a graph fails; `level` is `crash`, `accuracy` or `any`. None if it does not.
 
         A graph that fails eagerly is invalid, so it does not count as failing.
         """
-        if self.isolated:
-            return self._alone(graph, inputs, level)
-        return self.in_this_process(graph, inputs, level)
-
-    def in_this_process(
-        self, graph: GraphModule, inputs: Sequence[Any], level: str
-    ) -> Failure | None:
-        """Does the same in this process, which the graph may crash."""
         try:
             expected = parts.results(copy.deepcopy(graph), _fresh(inputs))
         except Exception as error:  # noqa: BLE001  # the graph was cut into an invalid one
@@ -77,25 +55,6 @@ class Tester:
             return lambda *values: inner(list(values))
         torch._dynamo.reset()
         return torch.compile(graph, fullgraph=True, dynamic=False)
-
-    def _alone(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
-        """Tests the graph in a separate process, which also loads the model and its faults."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / ANSWER).unlink(missing_ok=True)
-        torch.save(_fresh(inputs), self.folder / INPUTS)
-        request = {
-            "spec": self.spec.to_builtins(), "loading": msgspec.to_builtins(self.loading),
-            "after": self.after, "level": level, "text": class_text(graph),
-        }  # fmt: skip
-        (self.folder / QUERY).write_bytes(msgspec.json.encode(request))
-        query = "inductorscope.capturing.inside.diagnose.minify.query"
-        ran = run_python(["-m", query, str(self.folder)], QUERY_SECONDS)
-        if ran.hung or ran.status < 0:
-            return failures.died(ran)
-        try:
-            return msgspec.json.decode((self.folder / ANSWER).read_bytes(), type=Failure | None)
-        except (OSError, msgspec.DecodeError):
-            return None  # the graph cannot be restored from its text
 
 
 def _fresh(inputs: Sequence[Any]) -> list[Any]:

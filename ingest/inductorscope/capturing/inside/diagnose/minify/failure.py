@@ -18,7 +18,7 @@ class Failure(msgspec.Struct, frozen=True):
     """The failure of a graph."""
 
     kind: str
-    """`exception`, `numbers`, `signal` or `hang`."""
+    """`exception` or `numbers`."""
     type: str
     message: str
     marks: tuple[str, ...]
@@ -35,10 +35,6 @@ class Failure(msgspec.Struct, frozen=True):
 
     def shown_by(self, ran: Ran) -> bool:
         """Whether the run of a program shows this failure."""
-        if self.kind == "hang":
-            return ran.hung
-        if self.kind == "signal":
-            return not ran.hung and ran.status < 0 and died(ran).type == self.type
         if ran.hung or ran.status <= 0:
             return False
         if self.kind == "numbers":
@@ -60,15 +56,6 @@ def of_exception(error: BaseException) -> Failure:
 
 def of_numbers(text: str) -> Failure:
     return Failure("numbers", "different numbers", f"{DIFFER}: {text}", ())
-
-
-def died(ran: Ran) -> Failure:
-    """Returns the failure of a process that a signal ended, or that did not end."""
-    kind = "hang" if ran.hung else "signal"
-    last = "\n".join(ran.output.splitlines()[-12:])
-    sentence = f"The process {ran.sentence}."
-    return Failure(kind, "no end" if ran.hung else ran.sentence.split()[-1],
-                   f"{sentence}\n{last}"[:LONGEST_MESSAGE], ())  # fmt: skip
 
 
 def marks_of(message: str) -> tuple[str, ...]:
@@ -100,8 +87,6 @@ def in_words(failure: Failure) -> str:
     """Describes a failure in one line."""
     if failure.kind == "numbers":
         return failure.message
-    if failure.kind in {"signal", "hang"}:
-        return failure.message.partition("\n")[0]
     first, *target = _telling(failure.message)
     text = ", ".join([first.rstrip(":"), *target]) if target else first
     return f"{failure.type}: {text}"[:500]

@@ -1,13 +1,10 @@
 """Searches for the smallest failing program with torch's minifier on a program's graphs."""
 
-import contextlib
 import copy
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify.catch import (
@@ -22,8 +19,6 @@ from inductorscope.capturing.inside.diagnose.minify.fails import Tester, be_quie
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
 from inductorscope.capturing.inside.diagnose.minify.search import Search
-from inductorscope.capturing.inside.diagnose.minify.steps import Listening
-from inductorscope.capturing.inside.diagnose.minify.text import graph_of, unpacked_inputs
 from inductorscope.capturing.inside.loading import load
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.permission import Loading
@@ -35,10 +30,8 @@ LEVELS = ("any", CRASH, ACCURACY)
 def diagnose(
     spec: CaptureSpec, loading: Loading, options: dict[str, Any], folder: Path, report: Reporter
 ) -> dict[str, Any]:
-    """Minifies a program. Options: `after` (aot or dynamo), `level` (crash, accuracy or any),
-    `resumed`, and `isolated` (each graph in a separate process)."""
-    resumed = dict(options.get("resumed") or {})
-    after = str(resumed.get("after") or options.get("after") or AOT)
+    """Minifies a program. Options: `after` (aot or dynamo), `level` (crash, accuracy or any)."""
+    after = str(options.get("after") or AOT)
     level = str(options.get("level") or "any")
     if after not in (AOT, DYNAMO) or level not in LEVELS:
         raise SpecError(f"A program cannot be minified after {after!r} with level {level!r}.")
@@ -50,16 +43,13 @@ def diagnose(
     report.progress("Making the model")
     model = load(spec, loading)
     search = Search(after, level)
-    isolated = bool(options.get("isolated"))
-    tester = Tester(spec, loading, after, folder / "query", isolated)
-    start = _resume(resumed, tester, search, report)
-    if start is None:
-        report.progress("Catching graphs")
-        try:
-            caught = catch(model, after)
-        except NotCaught as error:
-            return search.nothing(str(error))
-        start = _first_failing(caught, tester, level, search, report)
+    tester = Tester(after)
+    report.progress("Catching graphs")
+    try:
+        caught = catch(model, after)
+    except NotCaught as error:
+        return search.nothing(str(error))
+    start = _first_failing(caught, tester, level, search, report)
     if start is None:
         return search.nothing(None)
     graph, inputs, failure = start
@@ -68,32 +58,6 @@ def diagnose(
     report.progress("Running the program on its own")
     search.prove(graph, inputs, failure, spec, folder / "proof")
     return search.result(complete=True)
-
-
-def _resume(
-    resumed: dict[str, Any], tester: Tester, search: Search, report: Reporter
-) -> tuple[GraphModule, list[Any], Failure] | None:
-    """Returns the smallest graph of an earlier job, if it still fails."""
-    checkpoint = resumed.get("checkpoint")
-    if not checkpoint or not resumed.get("failure"):
-        return None
-    report.progress("Resuming the earlier search")
-    failure = msgspec.convert(resumed["failure"], Failure)
-    try:
-        graph = graph_of(str(checkpoint["text"]))
-        inputs = unpacked_inputs(checkpoint["inputs"])
-        again = failure.like(tester.failure(graph, inputs, failure.level))
-    except Exception as error:  # noqa: BLE001  # the text cannot be traced: restart
-        search.notes.append(f"The earlier search could not be resumed ({type(error).__name__}).")
-        return None
-    if not again:
-        search.notes.append(
-            "The graph of the earlier search does not fail with the stored inputs (large ones are "
-            "drawn again), so the search restarted."
-        )
-        return None
-    search.resume(resumed)
-    return graph, inputs, failure
 
 
 def _first_failing(
@@ -116,19 +80,18 @@ def _minify(
     from torch._functorch.fx_minifier import minifier
 
     def fails(candidate: GraphModule, values: Sequence[Any]) -> bool:
-        search.steps.queries += 1
-        report.progress(search.steps.sentence, search.steps.queries, None, "queries")
+        search.queries += 1
+        report.progress(f"Reducing: {search.left} left", search.queries, None, "queries")
         return failure.like(tester.failure(candidate, values, failure.level))
 
     def keep(state: GraphModule, values: Sequence[Any]) -> None:
         search.now(state, values)
         report.partial(search.result())
-        report.log(search.last_step)
+        report.log(f"Reduced to {search.left}.")
 
-    with contextlib.redirect_stderr(Listening(sys.stderr, search.steps.line)):
-        smallest, left = minifier(
-            copy.deepcopy(graph), [copy_of(value) for value in inputs], fails, dump_state=keep,
-            skip_sanity=True, skip_offload=True,
-        )  # fmt: skip
+    smallest, left = minifier(
+        copy.deepcopy(graph), [copy_of(value) for value in inputs], fails, dump_state=keep,
+        skip_sanity=True, skip_offload=True,
+    )  # fmt: skip
     search.now(smallest, left)
     return smallest, list(left)

@@ -1,6 +1,6 @@
 """Writes the minified program for the user: one file that needs only torch, and fails.
 
-It is run here in a separate process, as proof and to test graphs that crash their process.
+It is run here in a separate process, as proof.
 """
 
 import inspect
@@ -96,19 +96,11 @@ def run_program(text: str, folder: Path) -> Ran:
         if not name.startswith(_OURS) or name == _INSTRUCTIONS
     }
     outside |= {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}
-    return run_python([file.name], SECONDS, folder, outside)
-
-
-def run_python(
-    arguments: Sequence[str], seconds: float, folder: Path | None = None,
-    variables: dict[str, str] | None = None,
-) -> Ran:  # fmt: skip
-    """Runs Python in a separate process, within a time limit."""
     start = time.monotonic()
     try:
         ended = subprocess.run(
-            [sys.executable, *arguments], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
+            [sys.executable, file.name], cwd=folder, env=outside, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as slow:
         return Ran(-signal.SIGKILL, _shown(slow.output or b""), time.monotonic() - start, hung=True)

@@ -1,5 +1,6 @@
 """The state of a search for the smallest failing program."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,6 @@ from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, Caught
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import Wanted, program_text, run_program
-from inductorscope.capturing.inside.diagnose.minify.steps import Steps
 from inductorscope.capturing.inside.diagnose.minify.text import (
     NodeLine,
     class_text,
@@ -32,16 +32,16 @@ class Search:
     def __init__(self, after: str, level: str) -> None:
         self.after = after
         self.level_asked = level
-        self.steps = Steps()
+        self.started = time.monotonic()
+        self.queries = 0
         self.notes: list[str] = []
         self.graphs: list[dict[str, Any]] = []
         self.label = ""
         self.original: list[dict[str, Any]] = []
         self.current: list[dict[str, Any]] = []
         self.failure: dict[str, Any] | None = None
-        self.checkpoint: dict[str, Any] | None = None
+        self.inputs: list[dict[str, Any]] = []
         self.repro: dict[str, Any] | None = None
-        self.last_step = "Started."
 
     def tested(self, label: str, graph: GraphModule, failure: Failure | None) -> None:
         self.graphs.append(
@@ -57,18 +57,7 @@ class Search:
         self.label = caught.label
         self.failure = msgspec.to_builtins(failure)
         self.original = [_line(line) for line in node_lines(caught.graph)]
-        self.steps.begin(len(self.original), "the whole graph")
         self.now(caught.graph, caught.inputs)
-
-    def resume(self, resumed: dict[str, Any]) -> None:
-        """Continues from the result of an earlier job."""
-        self.label, self.failure = str(resumed["label"]), resumed["failure"]
-        self.original, self.current = resumed["original"], resumed["current"]
-        self.graphs, self.checkpoint = resumed["graphs"], resumed["checkpoint"]
-        self.steps.done = list(resumed["steps"])
-        self.steps.queries = int(resumed["queries"])
-        self.steps.before_s = float(resumed["seconds"])
-        self.steps.begin(len(self.current), "resumed")
 
     def now(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
         """Records the smallest graph so far."""
@@ -82,14 +71,14 @@ class Search:
             if node is not None and node.op == "output" and node.text != line["text"]:
                 line["state"] = CHANGED
         self.current = [_line(line) for line in lines]
-        self.checkpoint = {"text": class_text(graph), "inputs": packed_inputs(inputs)}
-        if self.steps.done:
-            last = self.steps.done[-1]
-            self.last_step = (
-                f"Reduced from {last['before']} to {last['after']} {last['what']}, "
-                f"{str(last['strategy']).lower()}, granularity {last['granularity']}."
-                if last["what"] != "start" else f"Started with {last['nodes']} nodes."
-            )  # fmt: skip
+        self.inputs = [
+            {name: item[name] for name in item.keys() - {"data", "draw"}} | {"kept": "data" in item}
+            for item in packed_inputs(inputs)
+        ]
+
+    @property
+    def left(self) -> str:
+        return _operations(_computed_of(self.current))
 
     def prove(
         self, graph: GraphModule, inputs: Sequence[Any], failure: Failure, spec: CaptureSpec,
@@ -145,9 +134,9 @@ class Search:
             "summary": self._summary(complete=complete), "after": self.after,
             "level_asked": self.level_asked, "torch": str(torch.__version__), "label": self.label,
             "failure": self.failure, "graphs": self.graphs, "original": self.original,
-            "current": self.current, "steps": self.steps.done, "queries": self.steps.queries,
-            "seconds": self.steps.seconds, "tried": self.steps.tried, "notes": self.notes,
-            "checkpoint": self.checkpoint, "repro": self.repro,
+            "current": self.current, "inputs": self.inputs, "queries": self.queries,
+            "seconds": round(time.monotonic() - self.started, 2), "notes": self.notes,
+            "repro": self.repro,
         }  # fmt: skip
 
     def _summary(self, *, complete: bool) -> dict[str, Any]:

@@ -1,9 +1,5 @@
-"""Writes graphs as text: to read, to resume from, and as a program that fails on its own."""
+"""Writes graphs as text: to read, and as a program that fails on its own."""
 
-# The text of a graph is executed here, and inherits this: its annotations cannot be evaluated.
-from __future__ import annotations
-
-import ast
 import base64
 import zlib
 from collections.abc import Sequence
@@ -11,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Tracer
+from torch.fx import GraphModule
 
-from inductorscope.capturing.inside.diagnose.minify.parts import drawn, stored
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.formats.sizes import KIB, MIB
 
@@ -109,15 +104,6 @@ def described(value: Untyped) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unpacked_inputs(packed: Sequence[dict[str, Any]]) -> list[Any]:
-    """Unpacks `packed_inputs`; large tensors get similar random values."""
-    scope = {"torch": torch, "drawn": drawn, "stored": stored}
-    texts = [
-        input_text(description, number, embed=True) for number, description in enumerate(packed)
-    ]
-    return [eval(text, scope) for text in texts]  # noqa: S307  # written by `input_text`
-
-
 def _bytes_of(value: torch.Tensor) -> bytes | None:
     if value.numel() * value.element_size() > 64 * EMBEDDED_EACH:
         return None
@@ -161,7 +147,7 @@ def input_text(description: dict[str, Any], number: int, *, embed: bool) -> str:
     return made + ".requires_grad_()" if description["needs_grad"] else made
 
 
-# --- a graph as a class, and back ---
+# --- a graph as a class ---
 
 
 def class_text(graph: GraphModule, name: str = "Program") -> str:
@@ -190,42 +176,3 @@ def _own_tensors(graph: GraphModule) -> list[tuple[str, torch.Tensor]]:
     names = {str(node.target) for node in graph.graph.nodes if node.op == "get_attr"}
     values = [(name, getattr(graph, name, None)) for name in sorted(names)]
     return [(name, value) for name, value in values if isinstance(value, torch.Tensor)]
-
-
-IMPORTS = """\
-import operator
-from math import inf, nan
-
-import torch
-from torch import device, fx
-"""
-
-
-def graph_of(text: str) -> GraphModule:
-    """Restores a graph from the text of `class_text`; its nodes keep their names."""
-    scope: dict[str, Any] = {"drawn": drawn, "stored": stored}
-    exec(IMPORTS + text, scope)  # noqa: S102  # written by `class_text`, from Inductorscope's tables
-    module = scope["Program"]()
-    traced = Tracer().trace(module)
-    for node, name in zip(traced.nodes, _names(text), strict=False):
-        node.name = node.name if node.op == "output" else name
-    graph = GraphModule(module, traced)
-    graph.recompile()
-    return graph
-
-
-def _names(text: str) -> list[str]:
-    """Returns the names of inputs and of the values that `forward` assigns, in order."""
-    classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
-    forward = next(
-        statement for statement in classes[-1].body
-        if isinstance(statement, ast.FunctionDef) and statement.name == "forward"
-    )  # fmt: skip
-    names = [argument.arg for argument in forward.args.args[1:]]
-    for statement in forward.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) != "None":
-            target = statement.targets[0]
-            names.append(target.id if isinstance(target, ast.Name) else "")
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            names.append(statement.target.id)
-    return names
