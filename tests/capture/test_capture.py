@@ -73,9 +73,6 @@ def test_the_tutorials_function_is_captured_whole(captured_tutorial: Path) -> No
 def test_what_torch_says_by_itself_is_kept(captured_tutorial: Path) -> None:
     facts = read_facts(captured_tutorial)
     assert facts is not None
-    assert facts.compile_times is not None
-    assert facts.compile_times.text.startswith("TorchDynamo compilation metrics:")
-    assert len(facts.compile_times.seconds["compile_fx_inner"]) == 1
     assert facts.vectors is not None
     (nest,) = facts.vectors.nests
     assert nest.kernel == "cpp_fused_maximum_neg_0"

@@ -112,7 +112,6 @@ class Capture:
             "Peaks: a capture inside a program leaves the device alone, and measures no limits.",
         ]
         if self._before:
-            facts.compile_times = None
             facts.missing.append(
                 "Earlier compiles: the program compiled before the capture began. The code of "
                 f"{self._kept} graphs is kept, whether or not it ran in the capture; their FX "

@@ -116,7 +116,6 @@ class Capture:
 
     def _measure(self) -> None:
         from inductorscope.capturing.inside import loading, profiling, timing
-        from inductorscope.capturing.inside.compiling import times_so_far
 
         spec, report = self.spec, self.report
         report.progress("making the model")
@@ -142,7 +141,6 @@ class Capture:
                 other.step(function)()
         except Exception as error:
             raise CompileFailed from error
-        self.facts.compile_times = times_so_far()
         if spec.results:
             self._record_results(model, function)
         if not spec.measures:

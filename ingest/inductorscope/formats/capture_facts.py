@@ -91,15 +91,6 @@ class PeakFacts(msgspec.Struct):
     """What measuring took."""
 
 
-class CompileTimes(msgspec.Struct):
-    """`torch._dynamo.utils.compile_times()` after the first compiled call."""
-
-    text: str
-    """The text as torch prints it."""
-    seconds: dict[str, list[float]]
-    """Function of the compiler → time of each of its calls, nested calls included."""
-
-
 class LoopFacts(msgspec.Struct):
     """One loop nest of the C++ backend, and whether it is vectorised."""
 
@@ -304,7 +295,6 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     record: RecordFacts | None = None
     peaks: PeakFacts | None = None
     """The machine's limits, for rooflines."""
-    compile_times: CompileTimes | None = None
     vectors: VectorFacts | None = None
     script: list[ScriptSteps] = msgspec.field(default_factory=list)
     """The steps of a script, one entry for each process that compiled or trained; rank 0 first."""

@@ -13,7 +13,6 @@ from inductorscope.cli.local import read_paths
 from inductorscope.formats import vocabulary
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
-    CompileTimes,
     LoopFacts,
     VectorFacts,
 )
@@ -255,7 +254,6 @@ def captured(
     (root / "torch_logs.txt").write_text(TUNED)
     CaptureFacts(
         state="complete", device="cpu", name="told",
-        compile_times=CompileTimes("as printed", {"compile_file": [0.25, 3.0], "empty": []}),
         vectors=VectorFacts("avx512", [
             LoopFacts("none", "cpp_fused_0", ["op1"], ["4", "8"], 1, [16], [1]),
             LoopFacts("none", "cpp_fused_1", ["op2"], ["3"], reason="too short"),
@@ -264,12 +262,8 @@ def captured(
     return read(own_settings, [root])
 
 
-def test_compile_times_and_candidates(client: TestClient, captured: str) -> None:
-    page = api(client, urls.compile_part(captured, "time"))
-    assert [(row["name"], row["calls"], row["total_s"]) for row in page["times"]] == [
-        ("compile_file", 2, 3.25)
-    ]
-    assert page["tunings"] == 1
+def test_autotunings_have_their_candidates(client: TestClient, captured: str) -> None:
+    assert api(client, urls.compile_part(captured, "time"))["tunings"] == 1
     (table,) = api(client, urls.tuned(captured))["tunings"]
     assert table["compile"]["id"] == "0/0"
     assert [(candidate["name"], candidate["slower"]) for candidate in table["candidates"]] == [
@@ -296,6 +290,4 @@ def test_loops_say_whether_and_why_they_are_not_vectorised(
 
 
 def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run: str) -> None:
-    text = unescape(known.get(urls.compile_part(run, "time")).text)
-    assert "torch._dynamo.utils.compile_times()" in text
-    assert "Capture the model here to get it." in text
+    assert "Capture the model here to get it." in api(known, urls.fusing(run))["loops_missing"]

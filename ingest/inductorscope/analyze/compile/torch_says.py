@@ -1,33 +1,16 @@
-"""Torch's own reports during a capture: compile_times, C++ loops."""
+"""Torch's own report during a capture: which C++ loops are vectorised."""
 
 import msgspec
 
 from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import LoopFacts, parse_facts
 
-ELSEWHERE = {
-    "compile_times": "This run has no torch._dynamo.utils.compile_times().",
-    "loops": "This run has no record of which loops of C++ kernels are vectorised.",
-}
+NO_LOOPS = "This run has no record of which loops of C++ kernels are vectorised."
 AGAIN = " New captures have it: capture the model again."
-CAPTURE = " Capture the model here to get it."
-BY_HAND = {
-    "compile_times": " Or print it at the end of your program.",
-    "loops": (
-        " Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload that text together with the log."
-    ),
-}
-
-
-class TimedRow(msgspec.Struct, frozen=True):
-    """A function of the compiler in `compile_times()`."""
-
-    name: str
-    calls: int
-    total_s: float
-    """Includes nested calls, so rows do not sum."""
-    longest_s: float
-    each_s: list[float]
+BY_HAND = (
+    " Capture the model here to get it. Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload "
+    "that text together with the log."
+)
 
 
 class LoopNest(msgspec.Struct, frozen=True):
@@ -45,45 +28,23 @@ class LoopNest(msgspec.Struct, frozen=True):
 
 
 class TorchReport(msgspec.Struct, frozen=True):
-    times: list[TimedRow] = msgspec.field(default_factory=list)
-    """The slowest function first."""
-    times_text: str = ""
-    """As torch prints them."""
     instructions: str | None = None
     """The vector instructions of C++ kernels; None if no capture recorded their loops."""
     nests: list[LoopNest] = msgspec.field(default_factory=list)
     """Nests that are not vectorised first."""
-    missing: dict[str, str] = msgspec.field(default_factory=dict)
-    """Why `compile_times` or `loops` is missing, and how to get it."""
+    missing: Prose = ""
+    """Why there is no record of loops, and how to get it."""
 
 
 def report_in_capture(facts_text: bytes | None) -> TorchReport:
     """The report in the text of a `capture.json`; None for a run that was not captured."""
     facts = None if facts_text is None else parse_facts(facts_text)
     if facts is None:
-        missing = {what: text + CAPTURE + BY_HAND[what] for what, text in ELSEWHERE.items()}
-        return TorchReport(missing=missing)
-    recorded = {"compile_times": facts.compile_times, "loops": facts.vectors}
-    missing = {what: text + AGAIN for what, text in ELSEWHERE.items() if recorded[what] is None}
-    times, vectors = facts.compile_times, facts.vectors
-    return TorchReport(
-        times=[] if times is None else _timed(times.seconds),
-        times_text="" if times is None else times.text,
-        instructions=None if vectors is None else vectors.instructions,
-        nests=[]
-        if vectors is None
-        else sorted(map(_nest, vectors.nests), key=lambda sentence: sentence.vectorised),
-        missing=missing,
-    )
-
-
-def _timed(seconds: dict[str, list[float]]) -> list[TimedRow]:
-    rows = [
-        TimedRow(name, len(times), sum(times), max(times), times)
-        for name, times in seconds.items()
-        if times
-    ]
-    return sorted(rows, key=lambda row: -row.total_s)
+        return TorchReport(missing=NO_LOOPS + BY_HAND)
+    if facts.vectors is None:
+        return TorchReport(missing=NO_LOOPS + AGAIN)
+    nests = sorted(map(_nest, facts.vectors.nests), key=lambda nest: nest.vectorised)
+    return TorchReport(facts.vectors.instructions, nests)
 
 
 def _nest(nest: LoopFacts) -> LoopNest:

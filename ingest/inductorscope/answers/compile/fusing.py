@@ -189,7 +189,7 @@ def fusing_page(
         hints=hints[:PAGE],
         more_hints=max(0, len(hints) - PAGE),
         loops=table,
-        loops_missing=says.missing.get("loops", ""),
+        loops_missing=says.missing,
     )
 
 

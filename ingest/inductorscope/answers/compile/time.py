@@ -3,7 +3,6 @@
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import compile_seconds, work
 from inductorscope.answers.compile.parts import (
     CompileRef,
@@ -12,7 +11,6 @@ from inductorscope.answers.compile.parts import (
 )
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
-from inductorscope.answers.compile.torch_says import torch_report
 from inductorscope.answers.compile.tunings import tuned_rows
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.runs.compile_story import timeline
@@ -63,18 +61,12 @@ class CompileTimePage(CompilesPage, frozen=True):
     more_kernels: int
     tunings: int
     """Number of autotunings, which *Autotuned* shows."""
-    times: list[TimedRow]
-    """`compile_times()`, if a capture recorded it."""
-    times_text: str
-    times_missing: Prose
-    """Why they are missing; empty if they are not."""
     compiles: int
 
 
 def compile_time_page(session: Session, run_id: str) -> CompileTimePage:
     run_story = read_run_story(session, run_id)
     story = run_story.story_or_empty
-    says = torch_report(session, run_id)
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
@@ -115,8 +107,5 @@ def compile_time_page(session: Session, run_id: str) -> CompileTimePage:
         ],
         more_kernels=max(0, len(kernels) - MOST_KERNELS),
         tunings=len(tuned_rows(run_story)),
-        times=says.times,
-        times_text=says.times_text,
-        times_missing=says.missing.get("compile_times", ""),
         compiles=len(story.compiles),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torch._dynamo.utils import compile_times
 from torch._inductor import cpu_vec_isa
 from torch._inductor.codegen import cpp
 
@@ -15,7 +14,6 @@ from inductorscope.capturing.record.origins import Recorder, after
 from inductorscope.capturing.spec import CaptureSpec
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
-    CompileTimes,
     LoopFacts,
     RecordFacts,
     VectorFacts,
@@ -73,19 +71,8 @@ class Compiling:
     def write(self, facts: CaptureFacts, out: Path) -> None:
         """Writes the record so far to `out`, and fills in the facts."""
         facts.vectors = self._vectors.facts()
-        facts.compile_times = facts.compile_times or times_so_far()
         record = self._record
         facts.record = record if isinstance(record, RecordFacts) else record.write(out)
-
-
-def times_so_far() -> CompileTimes:
-    """Returns `compile_times()` in both forms: the printed text and the columns."""
-    headers, rows = compile_times(repr="csv")
-    seconds = {
-        name: [float(part) for part in str(row).split(",") if part.strip()]
-        for name, row in zip(headers, rows, strict=True)
-    }
-    return CompileTimes(compile_times(repr="str"), seconds)
 
 
 _running: list[Compiling] = []

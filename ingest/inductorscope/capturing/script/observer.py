@@ -404,7 +404,6 @@ class Observer:
         describe_machine(facts, device())
         if self._compiling:
             facts.config = effective_config(self.order.spec)
-            facts.compile_times = None
             self._compiling.write(facts, folder)
         steps = self.steps
         mine.rank, mine.anomaly = _rank(), torch.is_anomaly_enabled()
