@@ -62,7 +62,6 @@ from inductorscope.formats.log.kinds import OVERLAP as OVERLAP_RECORDS
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.definitions import definition_of
-from inductorscope.formats.machine.mca import loop_text
 from inductorscope.formats.machine.ncu import EXECUTED, ProfiledLaunch
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.printed.intermediate_values import parse_intermediate_values
@@ -320,9 +319,7 @@ def _conditions(text: str) -> None:
 
 
 def _loops(text: str) -> None:
-    code = read_assembly(text)
-    for loop, _ in loops_of(code):
-        loop_text(code, loop)
+    loops_of(read_assembly(text))
 
 
 def _read(path: str) -> str:

@@ -27,16 +27,11 @@ class NotDisassembled(ValueError):
 
 
 def printed_by(
-    programs: Sequence[str],
-    missing: str,
-    content: bytes,
-    digest: str,
-    options: tuple[str, ...],
-    magic: bytes = b"\x7fELF",
+    programs: Sequence[str], missing: str, content: bytes, digest: str, options: tuple[str, ...]
 ) -> str:
-    """Returns the output of the first program that can read a file, by default an ELF file; kept by
-    the file's digest. `programs`: their names or paths; `missing`: the sentence if there is none.
-    Raises NotDisassembled."""
+    """Returns the output of the first program that can read an ELF file; kept by the file's digest.
+    `programs`: their names or paths; `missing`: the sentence if there is none. Raises
+    NotDisassembled."""
     folder = load().data / "disassembled"
     kept = folder / f"{digest}{''.join(options)}.zst"
     try:
@@ -44,15 +39,15 @@ def printed_by(
             kept.read_bytes(), max_output_size=MOST_PRINTED
         ).decode("utf-8", "replace")  # fmt: skip
     except (OSError, zstandard.ZstdError):
-        text = _printed(programs, missing, content, options, magic)
+        text = _printed(programs, missing, content, options)
     _keep(kept, text)
     return text.decode("utf-8", "replace")
 
 
 def _printed(
-    programs: Sequence[str], missing: str, content: bytes, options: tuple[str, ...], magic: bytes
+    programs: Sequence[str], missing: str, content: bytes, options: tuple[str, ...]
 ) -> bytes:
-    if not content.startswith(magic):
+    if not content.startswith(b"\x7fELF"):
         raise NotDisassembled(
             "This file is no compiled kernel: it does not begin as an ELF file does."
         )
