@@ -160,15 +160,6 @@ def test_reuse_in_place_and_of_dead_memory() -> None:
         ("buf3", "buf1", 4 * KIB, False),
     ]
     assert plan.avoided == 8 * KIB
-    # Without reuse in place, old and new content are both there while the kernel runs: 8 KiB,
-    # which is below the peak.
-    assert plan.peak_without_reuse == plan.peak
-
-
-def test_what_reuse_in_place_saves_shows_where_it_makes_the_peak() -> None:
-    text = WRAPPER[: WRAPPER.index("        buf2 = empty")] + "    return (buf1, )\n"
-    plan = memory_plan(text)
-    assert (plan.peak, plan.peak_without_reuse) == (4 * KIB, 8 * KIB)
 
 
 def test_symbols_count_with_their_hint_and_say_so() -> None:
@@ -270,7 +261,6 @@ def test_any_wrapper_has_a_plan_that_adds_up(parts: list[tuple[str, int, int, in
     assert all(step.live >= 0 and step.inputs >= 0 for step in plan.steps)
     assert plan.peak == max((step.live for step in plan.steps), default=0)
     assert plan.peak <= plan.allocated
-    assert plan.peak_without_reuse >= plan.peak
     for made in plan.storages:
         assert made.born <= made.freed <= max(plan.last_line, made.born)
 

@@ -1,10 +1,10 @@
 """The memory page: the plan of a graph's wrapper, its peak, and the lifetimes of buffers."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends
 from inductorscope import urls
-from inductorscope.answers.memory.memory import Kind, MemoryPage, Order, memory_page
+from inductorscope.answers.memory.memory import MemoryPage, memory_page
 from inductorscope.answers.parts import RunGraphs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -12,11 +12,6 @@ from starlette.responses import RedirectResponse, Response
 from inductorscope_server.pages.explorer import load_graphs
 from inductorscope_server.web.ids import First, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Shared
-
-OfKind = Annotated[Literal[""] | Kind, Query(description="Only lines of this kind.")]
-Sort = Annotated[
-    Order, Query(description="Order of buffers: largest, first, longest held, most used.")
-]
 
 
 def show_first(
@@ -29,10 +24,6 @@ def show_first(
 
 
 async def load(
-    analysis: Analysing, run: RunId, slug: Slug, kind: OfKind = "", order: Sort = "size",
-    lines_from: First = 0, buffers_from: First = 0,
-) -> MemoryPage:  # fmt: skip
-    return await analysis(
-        memory_page, run, slug, kind=kind, order=order, lines_from=lines_from,
-        buffers_from=buffers_from,
-    )  # fmt: skip
+    analysis: Analysing, run: RunId, slug: Slug, lines_from: First = 0, buffers_from: First = 0
+) -> MemoryPage:
+    return await analysis(memory_page, run, slug, lines_from=lines_from, buffers_from=buffers_from)

@@ -90,7 +90,6 @@ def _find_peaks(plan: MemoryPlan) -> None:
     ]  # fmt: skip
     held.sort(key=lambda storage: -(storage.nbytes or 0))
     plan.peak_storages = [storage.number for storage in held]
-    plan.peak_without_reuse = _peak_without_reuse(plan)
 
 
 def _counts(plan: MemoryPlan, storage: Storage) -> bool:
@@ -99,39 +98,6 @@ def _counts(plan: MemoryPlan, storage: Storage) -> bool:
         and storage.inside is None
         and storage.role in {"intermediate", "output"}
     )
-
-
-def _peak_without_reuse(plan: MemoryPlan) -> int:
-    """Returns the peak if each reused buffer had been newly allocated: the old buffer then lives
-    until its content has been read, and in a call in place, until that call."""
-    changes: Counter[int] = Counter()
-    reuse_at = {(reuse.line, reuse.name): reuse for reuse in plan.reuses}
-    for storage in plan.storages:
-        if not _counts(plan, storage) or not storage.nbytes:
-            continue
-        size = storage.nbytes
-        begun = storage.born
-        for holding in storage.holdings[1:]:
-            reuse = reuse_at.get((holding.first, holding.name))
-            if reuse is None:
-                continue
-            new = reuse.nbytes or size
-            changes[begun] += size
-            # In place: both exist during the first call that uses the new one.
-            ends = next(
-                (touch.line for touch in storage.touches if touch.name == holding.name),
-                holding.first,
-            )
-            changes[ends + 1 if reuse.in_place else holding.first] -= size
-            size, begun = new, holding.first
-        changes[begun] += size
-        if storage.freed < plan.last_line or storage.role == "intermediate":
-            changes[storage.freed] -= size
-    live = peak = 0
-    for line in sorted(changes):
-        live += changes[line]
-        peak = max(peak, live)
-    return max(peak, plan.peak)
 
 
 def _sum_up(plan: MemoryPlan) -> None:

@@ -104,8 +104,6 @@ class PlanTotals(msgspec.Struct):
     peak: int = 0
     peak_line: int = 0
     peak_with_inputs: int = 0
-    peak_without_reuse: int = 0
-    """The peak if every buffer were newly allocated."""
     allocated: int = 0
     """Sum of all allocations."""
     avoided: int = 0

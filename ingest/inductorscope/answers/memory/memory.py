@@ -1,8 +1,6 @@
 """The memory plan of a graph: what is allocated when, the peak, buffers and their lifetimes."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Literal, get_args
 
 import msgspec
 from sqlalchemy import select
@@ -10,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.memory.graph import memory_plan
-from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
+from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Step, Storage
 from inductorscope.answers.explorer.graph import SourceLine
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.missing import NotAnalysed
@@ -34,12 +32,6 @@ SHOWN = 50
 DRAWN = 24
 """Number of buffers whose lifetimes are drawn: the largest."""
 MOST_POINTS = 6000
-
-Kind = Literal[
-    "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "input",
-    "return", "other",
-]  # fmt: skip
-Order = Literal["size", "born", "life", "uses"]
 
 
 class StorageRow(Storage):
@@ -106,7 +98,6 @@ class MemoryPage(msgspec.Struct, frozen=True):
     """Why there is no plan; empty if there is one."""
     code: Hidden[int | None]
     plan: PlanTotals | None
-    in_place: list[Reuse]
     points: Hidden[list[Point]]
     lives: Hidden[list[Life]]
     peak_storages: list[StorageRow]
@@ -119,14 +110,10 @@ class MemoryPage(msgspec.Struct, frozen=True):
     step_count: int
     storages: list[StorageRow]
     storage_count: int
-    kind: str
-    order: Order
     lines_from: Hidden[int]
     buffers_from: Hidden[int]
     shown: Hidden[int]
     """Lines and buffers per page."""
-    kinds: Hidden[list[str]]
-    """Kinds of lines to choose from."""
 
 
 _plan_of = remembered(
@@ -134,12 +121,6 @@ _plan_of = remembered(
 )
 _READ = (CODE, IR_POST, POST_GRAD)
 _sizes_of = remembered(lambda texts: memory_plan(texts[CODE]))
-_ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
-    "size": lambda storage: (-(storage.nbytes or 0), storage.born),
-    "born": lambda storage: (storage.born, storage.number),
-    "life": lambda storage: (storage.born - storage.freed, storage.born),
-    "uses": lambda storage: (-len(storage.touches), storage.born),
-}
 
 
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
@@ -159,14 +140,7 @@ def graph_sizes(session: Session, graph: Graph) -> MemoryPlan | None:
 
 
 def memory_page(
-    session: Session,
-    run: str,
-    slug: str,
-    *,
-    kind: str = "",
-    order: Order = "size",
-    lines_from: int = 0,
-    buffers_from: int = 0,
+    session: Session, run: str, slug: str, *, lines_from: int = 0, buffers_from: int = 0
 ) -> MemoryPage:
     graph = graph_of(session, run, slug)
     stored = graph_texts(session, graph.id)
@@ -181,8 +155,7 @@ def memory_page(
         plan = stored_plan or plan
     except NotAnalysed as error:
         missing = str(error)
-    steps = [step for step in plan.steps if not kind or step.kind == kind]
-    ordered = sorted(plan.storages, key=_ORDERS[order])
+    largest = sorted(plan.storages, key=lambda storage: (-(storage.nbytes or 0), storage.born))
     sources = _sources(session, graph)
     return MemoryPage(
         run=run_name(session, run),
@@ -191,7 +164,6 @@ def memory_page(
         missing=missing,
         code=stored.artifacts.get(CODE),
         plan=None if missing else plan.totals(),
-        in_place=[reuse for reuse in plan.reuses if reuse.in_place],
         points=_points(plan),
         lives=_lives(plan),
         peak_storages=[
@@ -199,16 +171,13 @@ def memory_page(
         ],
         peak_count=len(plan.peak_storages),
         measured=_measured(session, run, graph, plan),
-        steps=steps[lines_from : lines_from + SHOWN],
-        step_count=len(steps),
-        storages=[_row(row, sources) for row in ordered[buffers_from : buffers_from + SHOWN]],
-        storage_count=len(ordered),
-        kind=kind,
-        order=order,
+        steps=plan.steps[lines_from : lines_from + SHOWN],
+        step_count=len(plan.steps),
+        storages=[_row(row, sources) for row in largest[buffers_from : buffers_from + SHOWN]],
+        storage_count=len(largest),
         lines_from=lines_from,
         buffers_from=buffers_from,
         shown=SHOWN,
-        kinds=list(get_args(Kind)),
     )
 
 
