@@ -115,7 +115,7 @@ def test_a_text_of_several_runs_is_shown_once_in_the_newest(session: Session) ->
     page = search_code(session, "float32")
     (text,) = (item for item in page.texts if "bfloat" not in item.hits[0].text)
     assert text.place.run.name == "run 3"
-    assert (text.other_runs, text.other_graphs) == (2, 0)
+    assert not text.more_places
     assert [place.run.name for place in text.elsewhere] == ["run 2", "run 1"]
     page = search_code(session, "float32", Scope(Narrowed(run=f"{1:016x}")))
     assert [item.place.run.name for item in page.texts] == ["run 1"]
@@ -243,16 +243,16 @@ def test_what_cannot_be_looked_for_is_said(session: Session) -> None:
 
 
 def test_the_same_kernel_of_several_runs_is_found_once(session: Session) -> None:
-    def found(q: str, limit: int = 12, **narrowed: Any) -> list[tuple[str, int]]:
+    def found(q: str, limit: int = 12, **narrowed: Any) -> list[str]:
         page = named(session, q, Narrowed(**narrowed), limit)
         assert page.more_kernels is (q == "add triton")
-        return [(kernel.run.name, kernel.runs) for kernel in page.kernels]
+        return [kernel.run.name for kernel in page.kernels]
 
-    assert found("USED_add") == [("run 4", 1), ("run 3", 3)]
-    assert found("add triton", 1) == [("run 4", 1)]
-    assert found("poi", run=f"{1:016x}") == [("run 1", 1)]
+    assert found("USED_add") == ["run 4", "run 3"]
+    assert found("add triton", 1) == ["run 4"]
+    assert found("poi", run=f"{1:016x}") == ["run 1"]
     assert found("poi", until=START.date() - timedelta(days=1)) == []
-    assert found("poi", since=START.date(), torch="2.11", device="h200", tag="ci") == [("run 2", 1)]
+    assert found("poi", since=START.date(), torch="2.11", device="h200", tag="ci") == ["run 2"]
     assert found("poi", torch="2.1") == found("poi", project="compilers") == found("%") == []
 
 

@@ -230,7 +230,8 @@ def test_what_is_here_already_can_be_searched(client: TestClient, half: HalfRead
     texts = client.get(f"/api/search?q=args&run={half.id}").json()["texts"]
     (text,) = texts  # the log's payload and both graphs' codes are one text
     assert text["place"]["reading"]
-    assert text["other_graphs"] == 1
+    own = [other["graph"] for other in text["elsewhere"] if other["run"]["id"] == half.id]
+    assert own == ["backward"]
     files = client.get(f"/api{urls.read(half.id)}").json()["files"]
     assert {file["graph"] for file in files} == {None, "forward", "backward"}
 

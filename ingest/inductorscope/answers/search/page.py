@@ -20,7 +20,6 @@ MOST_RUNS = 100
 """The newest runs with all words, whose kernels are searched."""
 AT_ONCE = 20
 """Runs whose kernels one query searches."""
-MOST_COUNTED = 1000
 SHOWN_RUNS = 5
 SHOWN_KERNELS = 10
 
@@ -32,9 +31,6 @@ class KernelHit(KernelName, frozen=True):
     time_us: float | None
     url: Hidden[str | None]
     """URL of its page; None for a kernel without calls."""
-    runs: int
-    """Number of runs with the same kernel, source and all, counted up to 1,000."""
-    more_runs: bool
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -147,7 +143,7 @@ def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> N
     found: dict[object, KernelHit] = {}
     for start in range(0, MOST_RUNS, AT_ONCE):
         if len(found) <= limit and (some := ids[start : start + AT_ONCE]):
-            _add_kernels(session, q, narrowed, some, found, limit)
+            _add_kernels(session, q, some, found, limit)
     return Named(
         [run.id for run in runs if run.origin not in UNLISTED],
         list(found.values())[:limit],
@@ -156,9 +152,8 @@ def named(session: Session, q: str, narrowed: Narrowed, limit: int = SHOWN) -> N
 
 
 def _add_kernels(
-    session: Session, q: str, narrowed: Narrowed, runs: Sequence[str],
-    found: dict[object, KernelHit], limit: int,
-) -> None:  # fmt: skip
+    session: Session, q: str, runs: Sequence[str], found: dict[object, KernelHit], limit: int
+) -> None:
     """Adds kernels of runs until there is one too many. The same kernel counts once."""
     query = (
         select(Kernel, Graph.slug, Run.id, Run.name, DEAREST_CALL)
@@ -181,7 +176,6 @@ def _add_kernels(
             continue
         if len(found) > limit:
             break
-        count = _runs_with(session, kernel, narrowed)
         found[same] = view(
             KernelHit,
             kernel,
@@ -189,20 +183,4 @@ def _add_kernels(
             graph=slug,
             handle=first,
             url=None if first is None else urls.kernel(run, slug, kernel.name, first),
-            runs=min(count, MOST_COUNTED),
-            more_runs=count > MOST_COUNTED,
         )
-
-
-def _runs_with(session: Session, kernel: Kernel, narrowed: Narrowed) -> int:
-    if kernel.digest is None:
-        return 1
-    runs = (
-        select(Graph.run_id)
-        .join(Kernel, Kernel.graph_id == Graph.id)
-        .join(Run, Run.id == Graph.run_id)
-        .where(Kernel.digest == kernel.digest, *narrowed.conditions())
-        .distinct()
-        .limit(MOST_COUNTED + 1)
-    )
-    return session.scalar(select(func.count()).select_from(runs.subquery())) or 0

@@ -16,7 +16,7 @@ from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, 
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Run
 
 MOST_PLACES = 30
-"""Most places of a text that are read; further runs and graphs are only counted."""
+"""Most places of a text that are read."""
 NAMED_ELSEWHERE = 6
 
 
@@ -38,9 +38,7 @@ class TextPlaces(msgspec.Struct, frozen=True):
     place: TextPlace
     elsewhere: list[TextPlace]
     """A few other graphs and runs."""
-    other_graphs: int
-    """Number of further graphs of the same run."""
-    other_runs: int
+    more_places: bool
 
 
 class LinePlace(msgspec.Struct, frozen=True):
@@ -109,15 +107,9 @@ def places_of(
     for row in session.execute(query):
         rows[row.digest].append(row)
     chosen = {digest: _distinct(places) for digest, places in rows.items()}
-    runs = _run_counts(session, digests)
-    of_run = _graphs_of_run(session, {digest: places[0] for digest, places in chosen.items()})
+    most = 1 + NAMED_ELSEWHERE
     return {
-        digest: TextPlaces(
-            places[0],
-            places[1 : 1 + NAMED_ELSEWHERE],
-            max(of_run.get(digest, 0) - 1, 0),
-            runs[digest] - 1,
-        )
+        digest: TextPlaces(places[0], places[1:most], more_places=len(places) > most)
         for digest, places in chosen.items()
     }
 
@@ -143,32 +135,6 @@ def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
         for key, place in places.items()
         if key == first or key[1] is not None or key[0] not in in_graphs
     ]
-
-
-def _run_counts(session: Session, digests: Sequence[str]) -> dict[str, int]:
-    query = (
-        select(Artifact.digest, func.count(Artifact.run_id.distinct()))
-        .where(Artifact.digest.in_(digests))
-        .group_by(Artifact.digest)
-    )
-    return {digest: count for digest, count in session.execute(query)}  # noqa: C416  # rows
-
-
-def _graphs_of_run(session: Session, chosen: Mapping[str, TextPlace]) -> dict[str, int]:
-    """Returns, for each text, the number of graphs of its run that contain it."""
-    query = (
-        select(Artifact.digest, Artifact.run_id, func.count(Artifact.graph_id.distinct()))
-        .where(
-            Artifact.digest.in_(chosen),
-            Artifact.run_id.in_({place.run.id for place in chosen.values()}),
-        )
-        .group_by(Artifact.digest, Artifact.run_id)
-    )
-    return {
-        digest: count
-        for digest, run, count in session.execute(query)
-        if chosen[digest].run.id == run
-    }
 
 
 def place_lines(

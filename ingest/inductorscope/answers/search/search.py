@@ -69,9 +69,8 @@ class MatchingText(msgspec.Struct, frozen=True):
     """Whether the text has further matches; pass its `artifact` as `file` to see them all."""
     elsewhere: list[TextPlace]
     """A few other graphs and runs with the same text."""
-    other_graphs: int
-    """Number of further graphs of the same run."""
-    other_runs: int
+    more_places: bool
+    """Whether there are more of them."""
 
 
 class CodePage(msgspec.Struct, frozen=True):
