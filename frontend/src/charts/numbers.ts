@@ -101,7 +101,7 @@ startChart("numbers", ({ points, node_url }: Numbers, place) => {
       location.assign(node_url.replace("NODE", encodeURIComponent(point.node)));
   });
   offer("errors", place, () => [
-    ["place", "node", "kernel", "verdict", "error / allowed", "max abs", "allowed", "accumulated"],
+    ["place", "node", "kernel", "verdict", "error / allowed", "max abs", "allowed"],
     ...points.map((point) => [
       point.at,
       point.node,
@@ -110,7 +110,6 @@ startChart("numbers", ({ points, node_url }: Numbers, place) => {
       point.excess,
       point.max_abs,
       point.allowed,
-      point.accumulated,
     ]),
   ]);
 });

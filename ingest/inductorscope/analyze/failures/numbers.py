@@ -20,9 +20,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     excess: Number | None
     """That element's error divided by what is allowed; above 1 it differs. JSON has None for an
     infinite one."""
-    cosine: Number | None
-    ulps: int | None
-    """Largest distance to the rounded reference in representable values."""
     eager_abs: Number | None
     """The error of eager itself, from the same inputs."""
     nan: tuple[int, int]
@@ -52,5 +49,3 @@ class NodeNumbers(msgspec.Struct):
     user: str = ""
     blamed: bool = False
     measured: Measured | None = None
-    accumulated: Number | None = None
-    """Largest difference from an eager run from the graph's inputs onwards."""

@@ -41,7 +41,6 @@ class NumbersPoint(msgspec.Struct, frozen=True):
     excess: Number | None
     max_abs: Number | None
     allowed: Number | None
-    accumulated: Number | None
 
 
 class Culprit(msgspec.Struct, frozen=True):
@@ -165,7 +164,6 @@ def _points(rows: list[Row]) -> list[NumbersPoint]:
             excess=row["measured"]["excess"],
             max_abs=row["measured"]["max_abs"],
             allowed=row["measured"]["allowed"],
-            accumulated=row.get("accumulated"),
         )
         for at, row in enumerate(rows)
         if row.get("measured")

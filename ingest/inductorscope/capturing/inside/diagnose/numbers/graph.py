@@ -122,7 +122,6 @@ class GraphNumbers:
         row.measured = measured
         row.status = "agrees" if measured.agrees else "differs"
         row.how = "buffer" if row.buffer else "input"
-        row.accumulated = _apart(each.compiled, each.alone)
         for node in each.between:
             inner = by_name[node.name]
             inner.kernel = inner.kernel or row.kernel
@@ -167,13 +166,3 @@ def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
     if left.is_floating_point():
         return bool(((left == right) | (left.isnan() & right.isnan())).all())
     return bool((left == right).all())
-
-
-def _apart(left: torch.Tensor, right: Untyped) -> float | None:
-    """Returns the largest absolute difference of values that are finite on both sides."""
-    if not isinstance(right, torch.Tensor) or left.shape != right.shape or not left.numel():
-        return None
-    if left.is_complex():
-        return None
-    difference = (left.double() - right.double()).abs()
-    return float(torch.where(torch.isfinite(difference), difference, 0.0).max())

@@ -1,9 +1,9 @@
 """Runs an FX graph in several ways in parallel, node by node, to bound its correct numbers.
 
-Each way is a lane: as written; in float64; twice in float64 with each operation's result perturbed
-by one rounding of its dtype; and as written from the graph's inputs on. If the compiled side's
-value of a node is known, all lanes but the last continue with it, so that each comparison covers
-only the operations in between, and an error shows where it is made.
+Each way is a lane: as written; in float64; and twice in float64 with each operation's result
+perturbed by one rounding of its dtype. If the compiled side's value of a node is known, all lanes
+continue with it, so that each comparison covers only the operations in between, and an error shows
+where it is made.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,8 +39,6 @@ class Compared:
     """Value as the graph is written, from the same values as the compiled side."""
     exact: torch.Tensor
     shaken: list[torch.Tensor]
-    alone: torch.Tensor | None
-    """Value as the graph is written, from the graph's inputs on."""
     between: list[torch.fx.Node]
     """The nodes from the last known values up to this one, in the graph's order."""
     terms: int
@@ -128,15 +126,13 @@ def compare_along(
     module: torch.fx.GraphModule,
     inputs: Sequence[Untyped],
     compiled: Mapping[str, torch.Tensor],
-    *,
-    alone: bool = True,
 ) -> Iterator[Compared | tuple[torch.fx.Node, str]]:
     """Yields for each node its comparison, or the reason (in words) why it has none.
 
     `compiled` are the values of the compiled side, by the node's name.
     """
     random_state = torch.get_rng_state()
-    along = _Along(module, compiled, alone)
+    along = _Along(module, compiled)
     remaining_inputs = iter(inputs)
     nodes = list(module.graph.nodes)
     frees = _last_uses(nodes)
@@ -160,13 +156,9 @@ def compare_along(
 class _Along:
     """The lanes on their way through the graph."""
 
-    def __init__(
-        self, module: torch.fx.GraphModule, compiled: Mapping[str, torch.Tensor], alone: bool
-    ) -> None:
-        self.shared = [Lane(module, False, None), Lane(module, True, None)]
-        self.shared += [Lane(module, True, number) for number in range(PERTURBED)]
-        self.apart = Lane(module, False, None) if alone else None
-        self.lanes = [*self.shared, self.apart] if self.apart is not None else self.shared
+    def __init__(self, module: torch.fx.GraphModule, compiled: Mapping[str, torch.Tensor]) -> None:
+        self.lanes = [Lane(module, False, None), Lane(module, True, None)]
+        self.lanes += [Lane(module, True, number) for number in range(PERTURBED)]
         self.compiled = compiled
         self.known: set[torch.fx.Node] = set()
         """Nodes whose values are known on both sides."""
@@ -188,27 +180,24 @@ class _Along:
             else:
                 self.known.add(node)
             return node, reason
-        found = [lane.run(node) for lane in self.shared]
-        own = None if self.apart is None else self.apart.run(node)
-        self._terms[node] = _terms(node, self.shared[0].values)
+        found = [lane.run(node) for lane in self.lanes]
+        self._terms[node] = _terms(node, self.lanes[0].values)
         if compiled is None:
             return node, ""
         if not _alike(found[0], compiled):
             return node, "Its buffer has another shape or dtype than the node"
         between = between_known(node, self.known)
         terms = max(self._terms.get(passed, 1) for passed in between)
-        return Compared(
-            node, compiled, found[0], found[1], found[2:], alone=own, between=between, terms=terms
-        )
+        return Compared(node, compiled, found[0], found[1], found[2:], between=between, terms=terms)
 
     def continue_from(self, node: torch.fx.Node) -> None:
         """Continues with the value of the compiled side."""
         compiled = self.compiled.get(node.name)
-        written = self.shared[0].values.get(node)
+        written = self.lanes[0].values.get(node)
         if compiled is None or node in self.known or not _alike(written, compiled):
             return
         self.known.add(node)
-        for lane in self.shared:
+        for lane in self.lanes:
             lane.take(node, compiled, computed=True)
 
 

@@ -165,7 +165,7 @@ def _compiled(part: GraphPart) -> dict[str, Measured]:
         if isinstance(value, torch.Tensor)
     }
     comparisons = {}
-    for found in compare_along(part.module, part.inputs, compiled, alone=False):
+    for found in compare_along(part.module, part.inputs, compiled):
         if isinstance(found, Compared):
             comparisons[part.names[found.node.name]] = measure(
                 found.compiled, found.written, found.exact, found.shaken, found.terms
