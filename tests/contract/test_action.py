@@ -53,7 +53,6 @@ def test_a_worse_compile_fails_and_its_run_is_kept(tmp_path: Path) -> None:
     checked = run_step("Check", tmp_path)
     assert checked.returncode == 1, checked.stderr
     assert "graphs: 0 → 1" in (tmp_path / "summary.md").read_text()
-    assert "<testsuite" in (tmp_path / "inductorscope.xml").read_text()
     kept = run_step("Keep what got worse", tmp_path, pack=str(FIXTURES / "cuda-foo1"))
     assert kept.returncode == 0, kept.stderr
     assert (tmp_path / "runs" / "pack.tgz").stat().st_size > 1000

@@ -1,8 +1,7 @@
-"""Reports a check as text, Markdown, JUnit XML and the JSON of github-action-benchmark."""
+"""Reports a check as text, Markdown and the JSON of github-action-benchmark."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from inductorscope.contract.compare import Compared, Difference
 from inductorscope.contract.lock import COUNTS, Program
@@ -59,25 +58,6 @@ def as_markdown(results: Sequence[Compared]) -> str:
             if changed := "\n".join(_changed(difference)):
                 lines += [f"    {line}" for line in block(changed, "diff").split("\n")]
     return "\n".join(lines) + "\n"
-
-
-def as_junit(results: Sequence[Compared]) -> str:
-    """Formats the results as JUnit XML, one test case a program."""
-    failed = [result for result in results if not result.passes]
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        f'<testsuite name="inductorscope check" tests="{len(results)}" failures="{len(failed)}">',
-    ]
-    for result in results:
-        text = "\n".join(_lines(result))
-        inside = (
-            f"<system-out>{escape(text)}</system-out>"
-            if result.passes
-            else f"<failure message={quoteattr(summary(result))}>{escape(text)}</failure>"
-        )
-        name = quoteattr(result.model)
-        lines.append(f'<testcase classname="inductorscope" name={name}>{inside}</testcase>')
-    return "\n".join([*lines, "</testsuite>"]) + "\n"
 
 
 def as_benchmark(programs: Sequence[Program]) -> list[dict[str, Any]]:

@@ -40,7 +40,6 @@ def check(
     server: Annotated[str, typer.Option(help="Send the runs to this server.")] = "",
     tag: Tags = None,
     token: Token = "",
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Append Markdown to this file: $GITHUB_STEP_SUMMARY.")
     ] = None,
@@ -60,7 +59,7 @@ def check(
     from inductorscope.cli.reading import writing
     from inductorscope.contract.compare import compare
     from inductorscope.contract.lock import write_lock
-    from inductorscope.contract.report import as_benchmark, as_junit, as_markdown, as_text
+    from inductorscope.contract.report import as_benchmark, as_markdown, as_text
     from inductorscope.store.runs.runs import delete_run
 
     programs = {program.model: program for program in lock_in(lock).program}
@@ -98,8 +97,6 @@ def check(
             program.budgets = programs[program.model].budgets
             programs[program.model] = program
         lock.write_text(write_lock(programs.values()), encoding="utf-8")
-    if junit:
-        junit.write_text(as_junit(results), encoding="utf-8")
     if markdown:
         with markdown.open("a", encoding="utf-8") as file:
             file.write(as_markdown(results))
