@@ -15,8 +15,8 @@ def capture(
     model: Annotated[
         str,
         typer.Argument(
-            help="A built-in model (see `models`), package.module:factory, file.py:factory, "
-            "a script.py, or what starts a script: python, torchrun or accelerate."
+            help="A built-in model (another word lists them), package.module:factory, "
+            "file.py:factory, a script.py, or what starts a script: python, torchrun or accelerate."
         ),
     ],
     args: Annotated[
