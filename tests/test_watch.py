@@ -5,18 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
-from inductorscope.cli.watch.files import (
-    copy_whole,
-    debug_folders_in,
-    files_of,
-    logs_in,
-    newest,
-)
+from inductorscope.cli.watch.files import copy_whole, logs_in, newest
 from inductorscope.cli.watch.loop import QUIET_SECONDS, UnreadableYetError, Watch
 
 HEAD = 'V1121 01:26:{second:02}.042000 {pid} torch/a.py:1] {{"str": ["a.py", 0]}}\n'
@@ -109,57 +102,19 @@ def test_only_processes_that_lived_together_are_one_run(tmp_path: Path) -> None:
     assert all(found.began <= now for found in logs)
 
 
-def debug_file(root: Path, run: str, name: str, text: str = "x = 1\n") -> Path:
-    path = root / "torch_compile_debug" / run / "torchinductor" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+def write_log(folder: Path, name: str) -> Path:
+    path = folder / f"dedicated_log_torch_trace_{name}.log"
+    path.write_text(2 * HEAD.format(second=1, pid=1))
     return path
 
 
-def test_a_debug_folder_is_read_again_as_files_come(tmp_path: Path) -> None:
-    run = "run_2026_11_21_01_25_55_680737-pid_420"
-
-    def wait() -> None:
-        """Longer than the pause after a reading."""
-        time.sleep(0.3)
-
-    watched, reader = watch(
-        tmp_path,
-        [
-            lambda: debug_file(tmp_path, run, "model__0_forward_1.0/fx_graph_readable.py"),
-            wait,
-            lambda: debug_file(tmp_path, run, "model__0_forward_1.0/output_code.py"),
-            wait,
-        ],
-    )
-    before, after = (sorted(Path(path).name for path in files) for files in reader.read)
-    assert (before, after) == (["fx_graph_readable.py"], ["fx_graph_readable.py", "output_code.py"])
-    assert reader.forgotten == ["run 1"]
-    assert watched.run == "run 2"
-
-
-def test_the_newest_process_is_read_with_its_log_and_its_debug_folder(tmp_path: Path) -> None:
-    old = debug_file(tmp_path, "run_2020_01_01_00_00_00_000000-pid_1", "model/output_code.py")
-    then = datetime(2020, 1, 1, 0, 0, 5).timestamp()
-    os.utime(old, (then, then))
-    now = datetime.now()
-    new = debug_file(tmp_path, now.strftime("run_%Y_%m_%d_%H_%M_%S_%f-pid_2"), "m/output_code.py")
-    log = tmp_path / "torch_compile_debug" / "tlparse" / "dedicated_log_torch_trace_a.log"
-    log.parent.mkdir()
-    log.write_text(now.strftime('V%m%d %H:%M:%S.000000 2 torch/a.py:1] {"str": ["a", 0]}\n'))
-    found = sorted(logs_in(tmp_path) + debug_folders_in(tmp_path), key=lambda path: path.began)
-    assert len(found) == 3
-    assert {file.path for file in files_of(newest(found))} == {new, log}
-
-
 def test_what_makes_no_run_yet_is_read_again_when_more_comes(tmp_path: Path) -> None:
-    run = "run_2026_11_21_01_25_55_680737-pid_420"
     told: list[str] = []
     read: list[str] = []
 
     def reader(root: Path, name: str, tag: str) -> tuple[str, bool]:
-        names = sorted(path.name for path in root.rglob("*") if path.is_file())
-        if names == ["half.bin"]:
+        names = sorted(path.stem.rpartition("_")[2] for path in root.iterdir())
+        if names == ["half"]:
             raise UnreadableYetError("Nothing here can be read.")
         read.append(" ".join(names))
         return "the run", True
@@ -167,20 +122,19 @@ def test_what_makes_no_run_yet_is_read_again_when_more_comes(tmp_path: Path) -> 
     forgotten: list[str] = []
     watched = Watch(tmp_path, reader, forgotten.append, told.append, every=0.0)
     steps: list[object] = [
-        lambda: debug_file(tmp_path, run, "half.bin"),
+        lambda: write_log(tmp_path, "half"),
         lambda: time.sleep(0.1),
-        lambda: debug_file(tmp_path, run, "output_code.py"),
+        lambda: write_log(tmp_path, "whole"),
         *[lambda: time.sleep(0.02)] * 20,
     ]
     with pytest.raises(KeyboardInterrupt):
         watched.follow(Clock(steps))
-    assert read == ["half.bin output_code.py"]
+    assert read == ["half whole"]
     assert watched.run == "the run"
     assert sum("Nothing here can be read" in text for text in told) == 1
 
 
 def test_a_reading_that_gives_the_same_run_stays_ours(tmp_path: Path) -> None:
-    run = "run_2026_11_21_01_25_55_680737-pid_420"
     answers = [("first", True), ("first", False), ("second", True)]
     forgotten: list[str] = []
     watched = Watch(
@@ -189,7 +143,7 @@ def test_a_reading_that_gives_the_same_run_stays_ours(tmp_path: Path) -> None:
     steps: list[object] = []
     for number in range(3):
         steps += [
-            partial(debug_file, tmp_path, run, f"{number}.py"),
+            partial(write_log, tmp_path, str(number)),
             *[lambda: time.sleep(0.02)] * 10,
         ]
     with pytest.raises(KeyboardInterrupt):

@@ -13,10 +13,7 @@ from inductorscope.errors import USAGE
 def watch(
     folder: Annotated[
         Path,
-        typer.Argument(
-            help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written. It "
-            "need not exist yet."
-        ),
+        typer.Argument(help="Folder that TORCH_TRACE names. It need not exist yet."),
     ],
     server: Annotated[
         str | None,
@@ -35,8 +32,8 @@ def watch(
 ) -> None:
     """Read a folder's newest run while it is being written; its page updates itself.
 
-    Prints the page's address. Each check reads the logs, up to their last complete record, and the
-    debug folders, and replaces the previous run. Stop with Ctrl-C.
+    Prints the page's address. Each check reads the logs, up to their last complete record, and
+    replaces the previous run. Stop with Ctrl-C.
     """
     from inductorscope.cli.watch.loop import Watch
     from inductorscope.cli.watch.readers import local_reader, server_reader

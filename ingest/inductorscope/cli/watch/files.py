@@ -1,11 +1,10 @@
-"""Finds the logs and debug folders of the newest run while they are still being written, and copies
-the complete records of a log."""
+"""Finds the logs of the newest run while they are still being written, and copies the complete
+records of a log."""
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,24 +19,20 @@ LOOK_AT = 64 * KIB
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
 _BEGIN = re.compile(rb"[VDIWEC](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})? +\d+ \S+\] \{")
 _LOG = re.compile(r"\.log$|_log\.txt$")
-# run_2026_11_21_01_25_55_680737-pid_420
-_DEBUG = re.compile(r"^run_(\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d_\d{6})-pid_\d+$")
 
 
-class Output(msgspec.Struct, frozen=True):
-    """A log, or the debug folder of one process, with the times of its first and last write."""
+class Log(msgspec.Struct, frozen=True):
+    """A log, with the times of its first and last write."""
 
     path: Path
     began: float
     changed: float
     size: int
-    files: tuple[Output, ...] = ()
-    """Files of a debug folder. Each is written in one go, so none ends in half a record."""
 
 
-def logs_in(folder: Path) -> list[Output]:
+def logs_in(folder: Path) -> list[Log]:
     """Returns the TORCH_TRACE logs below a folder, oldest first, recognised by content."""
-    outputs = []
+    logs = []
     for number, path in enumerate(sorted(folder.rglob("*"))):
         if number >= MOST_FILES:
             break
@@ -51,43 +46,11 @@ def logs_in(folder: Path) -> list[Output]:
             continue  # deleted meanwhile, or not readable
         if begin is not None:
             began = _time(begin, facts.st_mtime)
-            outputs.append(Output(path, began, facts.st_mtime, facts.st_size))
-    return sorted(outputs, key=lambda log: (log.began, log.path))
+            logs.append(Log(path, began, facts.st_mtime, facts.st_size))
+    return sorted(logs, key=lambda log: (log.began, log.path))
 
 
-def debug_folders_in(folder: Path) -> list[Output]:
-    """Returns the TORCH_COMPILE_DEBUG folders below a folder, one per process, oldest first."""
-    outputs: list[Output] = []
-    left = MOST_FILES
-    for place in sorted(path for path in (folder, *folder.rglob("run_*")) if path.is_dir()):
-        name = _DEBUG.match(place.name)
-        if name is None or place.is_symlink():
-            continue
-        files = []
-        for path in sorted(place.rglob("*"))[:left]:
-            try:
-                facts = path.stat(follow_symlinks=False)
-            except OSError:
-                continue  # deleted meanwhile
-            if stat.S_ISREG(facts.st_mode):
-                files.append(Output(path, facts.st_mtime, facts.st_mtime, facts.st_size))
-        left -= len(files)
-        if files:
-            changed = max(file.changed for file in files)
-            began = min(_time_of_name(name.group(1), changed), changed)
-            size = sum(file.size for file in files)
-            outputs.append(Output(place, began, changed, size, tuple(files)))
-    return sorted(outputs, key=lambda output: (output.began, output.path))
-
-
-def files_of(run: list[Output]) -> list[Output]:
-    """Returns the logs, then the files of debug folders that are not among them."""
-    logs = [output for output in run if not output.files]
-    known = {log.path for log in logs}
-    return logs + [file for output in run for file in output.files if file.path not in known]
-
-
-def newest(logs: list[Output]) -> list[Output]:
+def newest(logs: list[Log]) -> list[Log]:
     """Returns the logs of the newest run: of processes that overlap in time with the last one."""
     if not logs:
         return []
@@ -136,13 +99,6 @@ def _last_record(log: Path) -> int:
                     return start + at + 1
             after = block
     return 0
-
-
-def _time_of_name(text: str, changed: float) -> float:
-    try:
-        return datetime.strptime(text, "%Y_%m_%d_%H_%M_%S_%f").timestamp()
-    except ValueError:
-        return changed
 
 
 def _time(begin: re.Match[bytes], changed: float) -> float:

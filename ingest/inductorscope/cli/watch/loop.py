@@ -1,4 +1,4 @@
-"""Rereads the newest run of a folder each time its logs or debug folders have grown."""
+"""Rereads the newest run of a folder each time its logs have grown."""
 
 import hashlib
 import shutil
@@ -9,14 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.cli.watch.files import (
-    Output,
-    copy_whole,
-    debug_folders_in,
-    files_of,
-    logs_in,
-    newest,
-)
+from inductorscope.cli.watch.files import Log, copy_whole, logs_in, newest
 from inductorscope.units import plural
 
 TAG = "watch:"
@@ -69,7 +62,7 @@ class Watch:
     def follow(self, sleep: Callable[[float], None] = time.sleep) -> str | None:
         """Watches until interrupted or quiet; returns the last run's id."""
         waited = quiet_since = time.monotonic()
-        self.report(f"Waiting for logs and debug folders in {self.folder}")
+        self.report(f"Waiting for logs in {self.folder}")
         pause = 0.0
         while True:
             logs = self._logs()
@@ -85,21 +78,17 @@ class Watch:
                 return self.run
             sleep(self.every)
 
-    def _logs(self) -> list[Output]:
-        if not self.folder.is_dir():
-            return []
-        outputs = [*logs_in(self.folder), *debug_folders_in(self.folder)]
-        outputs.sort(key=lambda output: output.began)
-        return newest(outputs)
+    def _logs(self) -> list[Log]:
+        return newest(logs_in(self.folder)) if self.folder.is_dir() else []
 
-    def _changed(self, logs: list[Output]) -> bool:
+    def _changed(self, logs: list[Log]) -> bool:
         return any(self._seen.get(log.path) != log.size for log in logs)
 
-    def _to_read(self, logs: list[Output]) -> bool:
+    def _to_read(self, logs: list[Log]) -> bool:
         """Whether a file changed, or a log whose last record was left out has become quiet."""
         return self._changed(logs) or any(log.path in self._half and _is_quiet(log) for log in logs)
 
-    def _read_once(self, logs: list[Output], *, whole: bool = False) -> float:
+    def _read_once(self, logs: list[Log], *, whole: bool = False) -> float:
         """Reads the folder once; returns the seconds it took. `whole`: includes the last record of
         each log."""
         started = time.monotonic()
@@ -107,17 +96,16 @@ class Watch:
             root = Path(work) / self.folder.resolve().name
             written = 0
             half = set()
-            log_paths = {log.path for log in logs if not log.files}
-            for log in files_of(logs):
+            for log in logs:
                 target = root / log.path.relative_to(self.folder)
-                if whole or log.path not in log_paths or _is_quiet(log):
+                if whole or _is_quiet(log):
                     target.parent.mkdir(parents=True, exist_ok=True)
                     written += _copied(log, target)
                 else:
                     written += copy_whole(log.path, target)
                     half.add(log.path)
             if written:
-                self._read_copy(root, f"{written:,} bytes of {_summary(logs)}")
+                self._read_copy(root, f"{written:,} bytes of {plural(len(logs), 'log')}")
         self._seen, self._half = {log.path: log.size for log in logs}, half
         return time.monotonic() - started
 
@@ -136,25 +124,14 @@ class Watch:
         self.report(f"Read {amount}: run {run}")
 
 
-def _copied(file: Output, target: Path) -> int:
-    """Copies a file; returns the bytes copied, or 0 if it is gone."""
+def _copied(log: Log, target: Path) -> int:
+    """Copies a log; returns the bytes copied, or 0 if it is gone."""
     try:
-        shutil.copyfile(file.path, target)
+        shutil.copyfile(log.path, target)
     except FileNotFoundError:
         return 0
-    return file.size
+    return log.size
 
 
-def _summary(outputs: list[Output]) -> str:
-    folders = sum(bool(output.files) for output in outputs)
-    logs = len(outputs) - folders
-    parts = []
-    if logs:
-        parts.append(plural(logs, "log"))
-    if folders:
-        parts.append(plural(folders, "debug folder"))
-    return " and ".join(parts)
-
-
-def _is_quiet(log: Output) -> bool:
+def _is_quiet(log: Log) -> bool:
     return time.time() - log.changed >= QUIET_SECONDS
