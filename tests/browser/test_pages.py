@@ -352,7 +352,7 @@ def test_the_list_of_runs_follows_and_keeps_the_focus(
     assert "sort=name" in page.url
 
 
-def test_a_query_is_completed_and_sent_by_keyboard(page: Page, zoo: Served) -> None:
+def test_a_query_is_completed_sent_by_keyboard_and_saved(page: Page, zoo: Served) -> None:
     page.goto(f"{zoo.url}/sql")
     query = page.get_by_role("textbox", name="Query")
     query.click()
@@ -366,3 +366,9 @@ def test_a_query_is_completed_and_sent_by_keyboard(page: Page, zoo: Served) -> N
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile(r"sql=SELECT\+device\+FROM\+runs"))
     expect(page.get_by_test_id("result")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    lines = saved.value.path().read_text().splitlines()
+    assert lines[0] == "device"
+    assert "cpu" in lines
+    assert "—" not in lines

@@ -96,15 +96,15 @@ function times(rows: readonly Row[], of: string): Drawn {
   });
 }
 
-export function byCategory({ categories, steps, per }: TimeData): Drawn {
-  const whole = categories.reduce((sum, part) => sum + part.us, 0);
-  const rows = categories.map(({ category, us }) => ({
+export function byCategory(data: TimeData): Drawn {
+  const whole = data.categories.reduce((sum, part) => sum + part.us, 0);
+  const rows = data.categories.map(({ category, us }) => ({
     label: categoryTitle(category),
     hue: hueOf(category),
-    us: us / steps,
+    us: us / data.steps,
     note: percent(whole ? us / whole : 0),
   }));
-  return times(rows, per);
+  return times(rows, data.per);
 }
 
 const BUSY_HUES: Record<string, string> = {
@@ -113,8 +113,8 @@ const BUSY_HUES: Record<string, string> = {
   "copies alone": "moving",
 };
 
-export function timeline({ timeline: found }: TimeData): Drawn {
-  const rows = (found?.parts ?? []).map(({ name, us, share, idle }) => ({
+export function timeline(data: TimeData): Drawn {
+  const rows = (data.timeline?.parts ?? []).map(({ name, us, share, idle }) => ({
     label: idle ? `idle: ${name}` : categoryTitle(name),
     hue: idle ? "idle" : (BUSY_HUES[name] ?? hueOf(name)),
     us,
@@ -124,11 +124,11 @@ export function timeline({ timeline: found }: TimeData): Drawn {
 }
 
 /** Two bars per group: eager above compiled. */
-export function groups({ groups: found, per }: TimeData): Drawn {
-  const upwards = [...found].reverse();
-  const most = Math.max(0, ...found.flatMap((one) => [one.eager_us, one.compiled_us]));
+export function groups(data: TimeData): Drawn {
+  const upwards = [...data.groups].reverse();
+  const most = Math.max(0, ...data.groups.flatMap((one) => [one.eager_us, one.compiled_us]));
   const { unit, size } = unitOfTime(most);
-  const side = (label: string, of: (one: (typeof found)[number]) => number, hue: string) => {
+  const side = (label: string, of: (one: TimeData["groups"][number]) => number, hue: string) => {
     return (colours: Colours) => ({
       type: "bar",
       orientation: "h",
@@ -146,13 +146,13 @@ export function groups({ groups: found, per }: TimeData): Drawn {
   const compiled = side("compiled", (one) => one.compiled_us, "accent");
   const eager = side("eager", (one) => one.eager_us, "eager");
   return (colours, narrow) => ({
-    rows: found.length * 2,
+    rows: data.groups.length * 2,
     traces: [compiled(colours), eager(colours)],
     layout: {
       barmode: "group",
       bargap: 0.25,
       margin: { l: 8, r: 124, t: 4, b: 36 },
-      xaxis: { title: { text: `${unit} ${per}`, font: { size: 12 } } },
+      xaxis: { title: { text: `${unit} ${data.per}`, font: { size: 12 } } },
       yaxis: named(upwards.map((one) => plain(short(one.group, narrow ? 20 : 34)))),
     },
   });

@@ -41,7 +41,7 @@ export function timeMap({ map }: TimeData, level: string): Drawn {
         text: map.map((tile) => microseconds(tile.us)),
         customdata: map.map((tile) => share(tile.us / (whole || 1))),
         textfont: {
-          color: map.map(({ category }) => colours(category === null ? "ink" : "panel")),
+          color: map.map((tile) => colours(tile.category === null ? "ink" : "panel")),
         },
         // Plotly measures each text, which costs more than all the rest.
         texttemplate: map.map(({ us }) => (us > shown / MOST_TEXTS ? "%{label}<br>%{text}" : "")),

@@ -1,52 +1,17 @@
 // Entry of the time pages: their charts, from the JSON in the page, with their downloads.
 import { pause } from "../shared/frames";
-import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
-import { type Rows, startTableDownloads } from "./download";
+import { startTableDownloads } from "./download";
 import { cutLabels, timeMap } from "./map";
 import { offer } from "./offer";
 import { listen, plot } from "./plot";
 import type { TimeData } from "./time-data";
 
-const CHARTS: Record<string, { draw(data: TimeData): Drawn; rows(data: TimeData): Rows }> = {
-  "eager-compiled": {
-    draw: eagerAndCompiled,
-    rows: (data) => [
-      ["", "ms a step"],
-      ["eager", data.timings.eager?.median_ms ?? data.eager_ms ?? ""],
-      ["compiled", data.timings.compiled?.median_ms ?? data.compiled_ms ?? ""],
-    ],
-  },
-  groups: {
-    draw: groups,
-    rows: (data) => [
-      ["group", `eager µs ${data.per}`, `compiled µs ${data.per}`],
-      ...data.groups.map((one) => [one.group, one.eager_us, one.compiled_us]),
-    ],
-  },
-  timeline: {
-    draw: timeline,
-    rows: (data) => [
-      ["part", "idle", "µs of the trace", "share"],
-      ...(data.timeline?.parts ?? []).map((part) => [
-        part.name,
-        part.idle ? "idle" : "busy",
-        part.us,
-        part.share,
-      ]),
-    ],
-  },
-  categories: {
-    draw: byCategory,
-    rows: (data) => [
-      ["kind", `runs ${data.per}`, `µs ${data.per}`],
-      ...data.categories.map((one) => [
-        categoryTitle(one.category),
-        one.calls / data.steps,
-        one.us / data.steps,
-      ]),
-    ],
-  },
+const CHARTS: Record<string, (data: TimeData) => Drawn> = {
+  "eager-compiled": eagerAndCompiled,
+  groups,
+  timeline,
+  categories: byCategory,
 };
 
 /** The map. Clicking a line zooms to it and filters the table of lines, a
@@ -56,10 +21,7 @@ function startMap(place: HTMLElement, data: TimeData): void {
   const back = document.querySelector<HTMLButtonElement>("button[data-map-back]");
   let level = "";
   const redraw = plot(place, (colours, narrow) => timeMap(data, level)(colours, narrow));
-  offer("map", place, () => [
-    ["tile", "in", "name", "shared µs a step"],
-    ...data.map.map((tile) => [tile.id, tile.parent, tile.label, tile.us]),
-  ]);
+  offer("map", place);
   const show = (id: string) => {
     level = id;
     if (back) back.hidden = level === "";
@@ -93,10 +55,10 @@ async function start(): Promise<void> {
   for (const place of document.querySelectorAll<HTMLElement>("[data-chart]")) {
     await pause(); // each in a task of its own
     const name = place.dataset.chart ?? "";
-    const made = CHARTS[name];
-    if (made) {
-      plot(place, made.draw(data));
-      offer(name, place, () => made.rows(data));
+    const draw = CHARTS[name];
+    if (draw) {
+      plot(place, draw(data));
+      offer(name, place);
     } else if (name === "map") startMap(place, data);
   }
 }
