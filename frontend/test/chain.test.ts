@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
 import { chainOf } from "../src/explorer/state/chain";
-import { computedAgain, listedOnly } from "../src/explorer/state/computed";
-import { selectNamed } from "../src/explorer/state/follow";
+import { computedAgain } from "../src/explorer/state/computed";
 import { LinkIndex, linksOfShown } from "../src/explorer/state/links";
 import { search } from "../src/explorer/state/search";
 
-// `gelu` is computed in two loop bodies of one kernel and once in another one; `view` is listed only.
+// `gelu` is computed in two loop bodies of one kernel and once in another one.
 const ENTITIES = [
   "fx:gelu",
   "op:op0.mul",
@@ -193,36 +192,6 @@ test("and back: from a kernel's line to the source line", () => {
 test("what is computed more than once is told, a reduction in steps is not", () => {
   assert.deepEqual(computedAgain(INDEX, PICTURE.kernels, ["fx:gelu", "fx:sum"]), [
     "gelu is computed 3 times, in 2 kernels.",
-  ]);
-});
-
-test("nodes that a kernel only lists are told when it or they are selected", () => {
-  const [one, two] = PICTURE.kernels as [Kernel, Kernel];
-  assert.deepEqual(listedOnly(INDEX, one), ["view"]);
-  assert.deepEqual(listedOnly(INDEX, two), []);
-  const whole = selectNamed(INDEX, PICTURE, "kernel:one");
-  assert.ok(whole);
-  const { words } = chainOf(INDEX, PICTURE, whole);
-  assert.ok(words.includes("one lists view, but no line of its code computes it."));
-  const both = {
-    ...one,
-    calls: one.calls.map((call) => ({ ...call, fx: ["gelu", "view", "sum"] })),
-  };
-  const other = { ...one, name: "three", operations: "three", first: 300, last: 310, calls: [] };
-  const code = LINKS.stages.code as ReturnType<typeof columns>;
-  const sum = columns([305, "fx:sum", 2]);
-  const links = Object.entries(code).map(([key, of]) => [key, [...of, ...sum[key as "lines"]]]);
-  const index = new LinkIndex({
-    ...LINKS,
-    stages: { ...LINKS.stages, code: Object.fromEntries(links) },
-  });
-  const picture = { ...PICTURE, kernels: [both, two, other] };
-  const selected = selectNamed(index, picture, "kernel:one");
-  assert.ok(selected);
-  const told = chainOf(index, picture, selected).words.filter((each) => each.includes("lists"));
-  assert.deepEqual(told, [
-    "sum: three computes it, though one lists it.",
-    "one lists view, but no line of its code computes it.",
   ]);
 });
 

@@ -7,7 +7,7 @@ import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../sh
 import { kernelTitle } from "../kernel-names";
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
 import { EXACT, INFERRED, KERNEL } from "./certainty";
-import { computedAgain, computes, listedOnly } from "./computed";
+import { computedAgain } from "./computed";
 import {
   callEntity,
   callsOfKernel,
@@ -51,12 +51,14 @@ export interface Step {
 
 export interface Chain {
   steps: Step[];
-  /** Facts that the steps do not show: recomputed nodes, nodes listed but absent. */
+  /** Which nodes are recomputed, which the steps do not show. */
   words: string[];
 }
 
 /** Links that one step lists. */
 const LISTED = 12;
+/** Nodes of a selection that are looked at for recomputing. */
+const MOST_NODES = 400;
 const GRAPHS: [string, string, string][] = [
   [READABLE, titleOf(READABLE), "no line is linked"],
   [POST_GRAD, titleOf(POST_GRAD), "no node is linked"],
@@ -233,46 +235,7 @@ export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selec
     callStep(index, selected, kernels, code),
     timeStep(spentIn(index, selected, kernels, code), picture),
   ];
-  return { steps, words: wordsOf(index, picture, selected, kernels) };
-}
-
-function wordsOf(
-  index: LinkIndex,
-  picture: GraphPicture,
-  selected: Selected,
-  kernels: readonly Kernel[],
-): string[] {
   const entities = [...selected.entities.keys()].map((entity) => index.entities[entity] as string);
-  const named = entities.filter((entity) => entity.startsWith("fx:"));
-  const words = computedAgain(index, picture.kernels, named.slice(0, 400));
-  for (const kernel of kernels) {
-    const absent = listedOnly(index, kernel);
-    const asked = selected.wholeKernel
-      ? absent
-      : absent.filter((node) => named.includes(`fx:${node}`));
-    const elsewhere = new Map<string, string[]>();
-    for (const node of asked) {
-      const other = picture.kernels.find((each) => computes(index, each, node));
-      const title = other ? numbered(other) : "";
-      elsewhere.set(title, [...(elsewhere.get(title) ?? []), node]);
-    }
-    for (const [title, nodes] of elsewhere) {
-      const shown =
-        nodes.slice(0, 6).join(", ") + (nodes.length > 6 ? ` and ${nodes.length - 6} more` : "");
-      const them = nodes.length > 1 ? "them" : "it";
-      if (title)
-        words.unshift(
-          `${shown}: ${title} computes ${them}, though ${numbered(kernel)} lists ${them}.`,
-        );
-      else
-        words.push(
-          `${kernelTitle(kernel)} lists ${shown}, but no line of its code computes ${them}.`,
-        );
-    }
-  }
-  return words;
-}
-
-function numbered(kernel: Kernel): string {
-  return kernel.number ? `kernel ${kernel.number}` : kernelTitle(kernel);
+  const nodes = entities.filter((entity) => entity.startsWith("fx:"));
+  return { steps, words: computedAgain(index, picture.kernels, nodes.slice(0, MOST_NODES)) };
 }

@@ -1,9 +1,9 @@
-// How often a node is computed, and what a kernel lists but does not compute. Pure.
+// How often a node is computed. Pure.
 
 import { count } from "../../shared/figures";
 import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
-import { holds, kernelAt } from "./follow";
+import { kernelAt } from "./follow";
 import type { LinkIndex } from "./links";
 
 /** Operations that compute nothing: they read, write, or give an index or a number. */
@@ -63,20 +63,4 @@ export function computedAgain(
     const where = names.length ? `, in ${count(names.length, "kernel")}` : "";
     return `${node.slice(node.indexOf(":") + 1)} is computed ${times} times${where}.`;
   });
-}
-
-/** Nodes that the kernel's comment or its provenance lists, but no line of its code computes. */
-export function listedOnly(index: LinkIndex, kernel: Kernel): string[] {
-  if (kernel.first === null || kernel.last === null) return [];
-  const written = new Set(index.namesAt("code", kernel.first, kernel.last, "fx:", 2));
-  if (!written.size) return []; // none of its lines could be aligned, so this is unknown
-  const listed = new Set(kernel.calls.flatMap((call) => call.fx));
-  return [...listed].filter((node) => !written.has(`fx:${node}`));
-}
-
-/** Whether lines of the kernel, or a call of the library, compute a node for sure. */
-export function computes(index: LinkIndex, kernel: Kernel, node: string): boolean {
-  const lines = index.linesOf("code", `fx:${node}`, 2);
-  const calls = new Set(kernel.calls.map((call) => call.line));
-  return lines.some((line) => holds(kernel, line) || calls.has(line));
 }

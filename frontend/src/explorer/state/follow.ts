@@ -10,11 +10,8 @@ export function kernelNamed(picture: GraphPicture, name: string | null): Kernel 
 
 /** The kernel whose definition contains a line of the output code. */
 export function kernelAt(kernels: readonly Kernel[], line: number): Kernel | null {
-  return kernels.find((each) => holds(each, line)) ?? null;
-}
-
-export function holds({ first, last }: Kernel, line: number): boolean {
-  return first !== null && first <= line && line <= (last ?? 0);
+  const holds = ({ first, last }: Kernel) => first !== null && first <= line && line <= (last ?? 0);
+  return kernels.find(holds) ?? null;
 }
 
 /** The link entity of one call, or the mark for all calls. */
