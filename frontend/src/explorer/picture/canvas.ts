@@ -1,7 +1,6 @@
 // The picture on a canvas: draws the visible part, and finds what is under the pointer.
 import { make } from "../../shared/elements";
 import { Sheet } from "../../shared/sheet";
-import { stepOf } from "../code/heat";
 import { Camera } from "./camera";
 import { complete, type Graph } from "./graph";
 import type { Box, GroupBox, Line, NodeBox, Scene } from "./scene";
@@ -40,6 +39,8 @@ const NODES_FROM = { groups: 0.75, nodes: 0.6 };
 /** Pixels from a line within which the pointer counts as on it. */
 const NEAR_PX = 5;
 const NAME_FROM = 38;
+/** Opacity of the colour of a kernel. */
+const STRENGTH = 0.85;
 
 /** Whether a position is this close to one of a line's segments. */
 function isNear(points: readonly number[], x: number, y: number, reach: number): boolean {
@@ -58,8 +59,6 @@ export class Canvas extends Sheet {
   private scene: Scene | null = null;
   private graph: Graph = complete("", "", [], []);
   private lights: Lights = NO_LIGHTS;
-  private byTime = false;
-  private mostTime = 0;
   private readonly mono = getComputedStyle(document.documentElement).getPropertyValue("--mono");
 
   constructor(resized: () => void) {
@@ -73,17 +72,11 @@ export class Canvas extends Sheet {
   show(scene: Scene, graph: Graph): void {
     this.scene = scene;
     this.graph = graph;
-    this.mostTime = Math.max(0, ...graph.groups.map((group) => group.time_us ?? 0));
     this.later();
   }
 
   light(lights: Lights): void {
     this.lights = lights;
-    this.later();
-  }
-
-  colourBy(time: boolean): void {
-    this.byTime = time;
     this.later();
   }
 
@@ -155,17 +148,7 @@ export class Canvas extends Sheet {
   }
 
   private colourOf(group: number | null): string {
-    const found = this.graph.groups[group ?? -1];
-    if (!found) return this.ink("other");
-    if (!this.byTime) return this.ink(found.hue);
-    return found.time_us ? this.ink("heat") : this.ink("edge");
-  }
-
-  /** How strongly a group shows its time; equal for all if colours show kinds. */
-  private strengthOf(group: number | null): number {
-    if (!this.byTime) return 0.85;
-    const time = this.graph.groups[group ?? -1]?.time_us ?? 0;
-    return [0.12, 0.3, 0.45, 0.6, 0.78, 1][stepOf(time / Math.max(1e-9, this.mostTime))] ?? 0.12;
+    return this.ink(this.graph.groups[group ?? -1]?.hue ?? "other");
   }
 
   /** `solid`: groups are drawn in place of their nodes. */
@@ -183,7 +166,7 @@ export class Canvas extends Sheet {
         if (solid || this.scene?.joins === "groups")
           pen.fillRect(box.x, box.y, box.width, box.height);
         pen.fillStyle = pen.strokeStyle = this.colourOf(box.group);
-        pen.globalAlpha = solid ? 0.3 * this.strengthOf(box.group) : 0.11;
+        pen.globalAlpha = solid ? 0.3 * STRENGTH : 0.11;
         pen.fillRect(box.x, box.y, box.width, box.height);
         pen.globalAlpha = 0.45;
       }
@@ -258,7 +241,7 @@ export class Canvas extends Sheet {
         pen.strokeRect(box.x, box.y, box.width, box.height);
         pen.setLineDash([]);
       } else if (box.computed) {
-        pen.globalAlpha *= this.strengthOf(box.group);
+        pen.globalAlpha *= STRENGTH;
         pen.fillStyle = this.colourOf(box.group);
         pen.fillRect(box.x, box.y, box.width, box.height);
       } else {

@@ -6,8 +6,7 @@ import type { Canvas, Spot } from "./canvas";
 export interface PointerEvents {
   moved(): void;
   hovered(spot: Spot): void;
-  /** `extend`: with the shift key. */
-  clicked(spot: Spot, extend: boolean): void;
+  clicked(spot: Spot): void;
 }
 
 const NOWHERE: Spot = { node: null, group: null, line: null };
@@ -50,8 +49,7 @@ export function startPointer(canvas: Canvas, events: PointerEvents): void {
       }
       moved();
     },
-    clicked: ({ offsetX, offsetY, shiftKey }) =>
-      events.clicked(canvas.at(offsetX, offsetY), shiftKey),
+    clicked: ({ offsetX, offsetY }) => events.clicked(canvas.at(offsetX, offsetY)),
   });
 
   function hover(spot: Spot): void {
