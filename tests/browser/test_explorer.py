@@ -115,25 +115,6 @@ def test_kernels_are_filtered_by_words_and_by_the_selection(page: Page, zoo: Ser
     assert page.locator("[data-kernel].matched:visible").count() == some
 
 
-def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -> None:
-    explorer = open_graph(page, zoo, "cpu-ops-zoo")
-    page.locator(".coverage summary").first.click()
-    page.get_by_role("button", name="List what is not").click()
-    dialog = page.get_by_role("dialog", name="What no link explains")
-    expect(dialog).to_contain_text("of kernels")
-    expect(dialog).to_contain_text("FX node")
-    assert axe(page) == []
-    nodes = dialog.locator("section", has=page.get_by_role("heading", name="FX node"))
-    nodes.locator("summary").first.click()
-    row = nodes.locator("li button").first
-    line = int(row.locator(".chain-label").inner_text())
-    row.click()
-    expect(dialog).to_be_hidden()
-    assert explorer.cursor_text("post_grad") == page.evaluate(
-        "(line) => window.inductorscope.explorer.text('post_grad', line)", line
-    )
-
-
 def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cuda-foo1")
     with page.expect_download() as download:

@@ -40,7 +40,6 @@ import { NeighboursView } from "./views/neighbours-view";
 import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
 import { StepsView } from "./views/steps-view";
-import { UnmappedView } from "./views/unmapped-view";
 
 /** How long a kernel must be shown before its figures are requested. */
 const RESTING_MS = 400;
@@ -106,7 +105,6 @@ export class Explorer implements ViewHost {
       const link = this.linkTo(slug);
       if (link) link.hidden = slug !== picture.graph.slug; // the list of instances has the others
     }
-    new UnmappedView(this);
     const hasCode = picture.stages.some(({ id, files }) => id === "code" && files.length > 0);
     const downloads = root.querySelector<HTMLElement>(".downloads"); // not there without code
     if (downloads) downloads.hidden = !hasCode;

@@ -15,7 +15,7 @@ import type { ViewHost } from "./host";
 const LISTED = 5;
 
 export class NeighboursView {
-  private readonly body = make("div", { class: "unmapped", tabindex: "0" });
+  private readonly body = make("div", { class: "neighbours", tabindex: "0" });
   private readonly dialog = dialogOf(
     "neighbours",
     "Why is it not fused with its neighbours?",
