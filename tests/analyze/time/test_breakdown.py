@@ -97,7 +97,7 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
     """`output_code.py -p`: per kernel, its time and count of a call, and the sums by category."""
     (path,) = (shared / "traces" / "cuda-gpt-train").rglob(f"{folder}/compiled_module_profile.*")
     text = (path.parent / "wrapper_benchmark.log").read_text()
-    (profile,) = parse_benchmark_log(text).profiles
+    wall_ms = parse_benchmark_log(text).wall_ms
     trace, found = read(path)
     runs = 100  # how often `-p` calls the module
     ours: dict[str, tuple[int, float, str]] = {}
@@ -107,7 +107,6 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
         ours[name] = (count + kernel.calls, us + kernel.total_us, category)
     rows = re.findall(r"^(\S.*?) {2,}([\d.e-]+) +([\d.]+) +[\d.]+%$", text, re.M)
     assert {name for name, _, _ in rows} == ours.keys()
-    assert len(rows) == profile.kernels
     for name, printed_ms, printed_count in rows:
         count, us, _ = ours[name]
         assert count / runs == float(printed_count), name
@@ -118,10 +117,10 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
         mine = sum(us for _, us, category in ours.values() if category in known)
         assert mine / runs / 1000 == pytest.approx(float(total_ms), rel=1e-5)
     # The second definition of busy: kernels with the profiler on, over the wall without it.
-    assert profile.busy_percent is not None
-    assert profile.wall_ms is not None
-    over_wall = found.total_us / runs / 1000 / profile.wall_ms * 100
-    assert over_wall == pytest.approx(profile.busy_percent, abs=0.02)
+    busy = re.findall(r"is busy: ([\d.]+)%", text)
+    assert wall_ms is not None
+    over_wall = found.total_us / runs / 1000 / wall_ms * 100
+    assert over_wall == pytest.approx(float(busy[0]), abs=0.02)
 
 
 def test_what_the_log_calls_unknown(shared: Path) -> None:

@@ -66,9 +66,8 @@ def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
                 result.by_key.setdefault(kernel.key, kernel)
             if kernel.name:
                 result.by_name.setdefault(kernel.name, kernel)
-        walls = [profile.wall_ms for profile in log.profiles if profile.wall_ms is not None]
-        if file.graph is not None and walls:
-            result.wall_ms.setdefault(file.graph, walls[0])
+        if file.graph is not None and log.wall_ms is not None:
+            result.wall_ms.setdefault(file.graph, log.wall_ms)
         result.became[file.path] = _words(log)
     return result
 
@@ -91,13 +90,8 @@ def _facts(kernel: KernelBandwidth) -> JsonObject:
 
 def _words(log: BenchmarkLog) -> str:
     parts = []
-    for profile in log.profiles:
-        if profile.wall_ms is not None:
-            parts.append(f"{profile.wall_ms:g} ms a call")
-        if profile.busy_percent is not None:
-            parts.append(f"device busy {profile.busy_percent:g} %")
-        if profile.kernels:
-            parts.append(f"{profile.kernels:,} kernels by category")
+    if log.wall_ms is not None:
+        parts.append(f"{log.wall_ms:g} ms a call")
     if log.kernels:
         parts.append(f"{len(log.kernels):,} kernels measured alone")
     return "benchmark report: " + (", ".join(parts) if parts else "no figures in it")
