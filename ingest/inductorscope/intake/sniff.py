@@ -75,7 +75,6 @@ _TRACE_LOG = re.compile(
 _LATE = re.compile(
     rb"\] \[__(?:output_code|graph_code|aot_\w{1,20}|p\w{1,5}_grad_graphs|graph_breaks|recompiles"
     rb"|guards|bytecode|ir_p\w{1,4}_fusion|fusion|perf_hints)\] "
-    rb"|\.__(?:output_code|graph_code|aot_\w{1,20}|graph_breaks|recompiles): \[DEBUG\] "
 )
 # A line such as `op0: SchedulerNode(ComputedBuffer)`.
 _IR = re.compile(

@@ -52,17 +52,6 @@ def seen(records: list[LogRecord]) -> list[tuple[object, ...]]:
     ]
 
 
-def as_before_2_3(text: str) -> str:
-    def old(match: re.Match[str]) -> str:
-        level, time, _, module, compile_id, topic = match.groups()
-        logger = module.replace("/", ".") + (f".__{topic}" if topic else "")
-        placed = f" [{compile_id}]" if compile_id else ""
-        written = {"V": "DEBUG", "I": "INFO"}[level]
-        return f"[2024-02-06 {time[:8]},{time[9:12]}]{placed} {logger}: [{written}] "
-
-    return LINE.sub(old, text)
-
-
 def each_line(before: str) -> Callable[[str], str]:
     return lambda text: re.sub("^", before, text, flags=re.M)
 
@@ -75,7 +64,6 @@ WAYS: dict[str, Callable[[str], str]] = {
     "pytest": lambda text: "----- Captured stderr call -----\n" + text,
     "Windows": lambda text: text.replace("\n", "\r\n"),
     "colours": lambda text: LINE.sub(lambda match: f"\x1b[32m{match.group()}\x1b[0m", text),
-    "torch 2.2": as_before_2_3,
 }
 
 
@@ -158,18 +146,6 @@ def test_a_head_that_goes_on_after_many_spaces_is_none() -> None:
 def test_a_log_that_starts_late_is_recognised(mix: str, tmp_path: Path) -> None:
     (tmp_path / "ci.txt").write_text("Collecting torch\n" * 100_000 + mix)
     assert [file.role for file in recognise(tmp_path / "ci.txt").files] == ["torch_logs"]
-
-
-def test_continued_lines_of_torch_2_1_have_no_prefix() -> None:
-    text = (
-        "[2023-10-10 15:32:31,234] [0/0] torch._inductor.graph.__output_code: [DEBUG] "
-        "Output code: \n"
-        "import torch\n\ndef call(args):\n    return args\n"
-        "[2023-10-10 15:32:31,400] [0/0] torch._inductor.graph: [INFO] Step 3\nlost\n"
-    )
-    (record,) = read(text)
-    assert record.kind == "inductor_output_code"
-    assert record.payload_text == "import torch\n\ndef call(args):\n    return args"
 
 
 @pytest.mark.parametrize(

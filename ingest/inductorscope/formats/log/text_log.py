@@ -30,7 +30,7 @@ from inductorscope.formats.log.kinds import (
 )
 from inductorscope.formats.log.record import Frame, LogRecord
 from inductorscope.formats.log.segments import LIMITS
-from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
+from inductorscope.formats.log.torch_lines import LogLine, read_line
 from inductorscope.formats.log.trace_log import Log, Piece
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import DamagedError, Readable
@@ -129,8 +129,6 @@ class TextLog(Log):
             offset += size
             line = read_line(text)
             if line is None:
-                if message is not None and message.line.old and message.last == self.number - 1:
-                    message.add(without_timestamp(text), self.number)
                 continue
             if self._process is not None and (line.rank, line.pid) != self._process:
                 continue

@@ -1,12 +1,11 @@
 """Lines of TORCH_LOGS texts: who logged, for which compile and topic, and the message.
 
 V1121 11:13:16.660000 13776 torch/_inductor/graph.py:2722] [0/0_1] [__output_code] import torch
-[2024-02-06 10:32:24,334] [0/0] torch._inductor.graph.__output_code: [DEBUG] import torch  (until 2.2)
 
 Anything may precede it, as in the outputs of torchrun, of CI systems and of servers:
 
 2026-11-21T11:13:16.7000000Z [rank1]:V1121 11:13:16.660000 13776 torch/_inductor/graph.py:2722] …
-"""  # noqa: E501 (sample lines are shown whole)
+"""
 
 import re
 
@@ -16,14 +15,9 @@ LONGEST_BEFORE = 300
 """Most characters before the prefix."""
 LONGEST_PREFIX = 1200
 
-_COMPILE = r"(?: \[((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_(\d{1,9}))?\])?"
-_NEW = re.compile(
+_PREFIX = re.compile(
     r"(?<!\w)([VDIWEC])(\d{4}) (\d\d:[\d:.]{6,18}) (\d{1,18}) ([^\]\n]{1,400}?:\d{1,9})\]"
-    rf"{_COMPILE}(?: \[__([a-z_0-9]{{1,60}})\])?(?: |$)"
-)
-_OLD = re.compile(
-    r"\[\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d,\d{3})\](?: \[rank\d{1,6}\]:?)?"
-    rf"{_COMPILE} (torch\.[\w.]{{1,200}}): \[(DEBUG|INFO|WARNING|ERROR|CRITICAL)\](?: |$)"
+    r"(?: \[((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_(\d{1,9}))?\])?(?: \[__([a-z_0-9]{1,60})\])?(?: |$)"
 )
 _RANK = re.compile(r"(?:rank|default)[ =:]?(\d{1,6})")
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,10}m")
@@ -36,16 +30,14 @@ class LogLine(msgspec.Struct):
 
     rank: int | None
     pid: int
-    """Process id; 0 in old versions, which do not write it."""
     place: str
-    """Source file and line of torch that logged it, or the logger's name in old versions."""
+    """Source file and line of torch that logged it."""
     time: str
     compile_id: str | None
     attempt: int | None
     topic: str
     """As in `TORCH_LOGS=topic`; empty for messages of torch's modules."""
     text: str
-    old: bool
 
 
 def read_line(line: str) -> LogLine | None:
@@ -54,25 +46,14 @@ def read_line(line: str) -> LogLine | None:
         return None
     if "\x1b" in line:
         line = _COLOURS.sub("", line)
-    new = _NEW.search(line, 0, LONGEST_PREFIX)
-    if new is not None:
-        if new.start() > LONGEST_BEFORE:
-            return None
-        _level, _date, time, pid, place, compile_id, attempt, topic = new.groups()
-        return LogLine(
-            rank=_rank(line[: new.start()]), pid=int(pid), place=place, time=time,
-            compile_id=compile_id, attempt=int(attempt) if attempt else None, topic=topic or "",
-            text=line[new.end() :], old=False,
-        )  # fmt: skip
-    old = _OLD.search(line, 0, LONGEST_PREFIX)
-    if old is None or old.start() > LONGEST_BEFORE:
+    found = _PREFIX.search(line, 0, LONGEST_PREFIX)
+    if found is None or found.start() > LONGEST_BEFORE:
         return None
-    time, compile_id, attempt, logger, _level = old.groups()
-    last = logger.rpartition(".")[2]
+    _level, _date, time, pid, place, compile_id, attempt, topic = found.groups()
     return LogLine(
-        _rank(line[: old.end()]), 0, logger, time, compile_id,
-        attempt=int(attempt) if attempt else None, text=line[old.end() :], old=True,
-        topic=last.removeprefix("__") if last.startswith("__") else "",
+        rank=_rank(line[: found.start()]), pid=int(pid), place=place, time=time,
+        compile_id=compile_id, attempt=int(attempt) if attempt else None, topic=topic or "",
+        text=line[found.end() :],
     )  # fmt: skip
 
 
