@@ -111,7 +111,6 @@ class LogTaking:
         """Size of the waiting batches, without the newest."""
 
     def close(self) -> None:
-        self.store.close()
         self._packer.shutdown(cancel_futures=True)
         self.raw.close()
 
