@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from inductorscope.formats.log.kinds import ARTIFACTS, ENDINGS, KINDS, Kind
+from inductorscope.formats.vocabulary import STAGES
 
 from tests.support.inputs import INPUTS
 
@@ -19,7 +20,11 @@ OTHERS = Kind("any other", "as logged", "records of its compile, under its name"
 
 
 def row(kind: Kind, name: str) -> str:
-    return f"| {name} | {kind.meaning} | {kind.appears} |"
+    """A row with every place that shows a kind."""
+    stages = [stage.title for stage in STAGES if kind.text and stage.role == kind.text.role]
+    explorer = "; Explorer: " + ", ".join(f"*{title}*" for title in stages) if stages else ""
+    compared = ", compared with the graph before" if kind.passes else ""
+    return f"| {name} | {kind.meaning} | {kind.shown}{compared}{explorer} |"
 
 
 def table(heading: str, rows: list[str]) -> str:

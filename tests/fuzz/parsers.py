@@ -86,7 +86,6 @@ def trace_log(data: bytes) -> None:
         joined.append(piece.raw)
         if piece.record is not None:
             summariser.add(piece.record)
-            log.frames(piece.record.stack)
             assert isinstance(piece.record.metadata, dict)
     summariser.finish(log)
     assert b"".join(joined) == data

@@ -47,7 +47,7 @@ def log(data: bytes) -> object:
     records = []
     for record in read:
         gatherer.add(record)
-        records.append((record.metadata, record.rank, read.frames(record.stack)))
+        records.append((record.metadata, record.rank))
     gatherer.finish(read.strings)
     return records, story.finish(), read.strings
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.model import Frame
 from inductorscope.formats.border import ABSURD
 from inductorscope.formats.log import summary as trace_summary
-from inductorscope.formats.log import trace_log
 from inductorscope.formats.log.summary import LogSummary, Summariser
 from inductorscope.formats.log.trace_log import (
     EMPTY_LINE,
@@ -35,6 +36,17 @@ def record(kind: str, body: str = "{}", payload: str | None = None, more: str = 
 def read(text: str | bytes) -> tuple[list[LogRecord], TraceLog]:
     log = read_trace_log(io.BytesIO(text.encode() if isinstance(text, str) else text))
     return list(log), log
+
+
+def frames_of(*logs: tuple[list[LogRecord], TraceLog]) -> list[Frame]:
+    """The frames of all stacks, with the names of files that any of the logs interned."""
+    story = StoryGatherer()
+    for number, (records, log) in enumerate(logs):
+        gatherer = story.log(f"{number}.log", None)
+        for record in records:
+            gatherer.add(record)
+        gatherer.finish(log.strings)
+    return story.finish()[0].frames
 
 
 def summary_of(data: bytes) -> LogSummary:
@@ -139,17 +151,17 @@ def test_interned_strings_and_stacks() -> None:
     records, log = read(
         record("str", '["/home/u/m.py", 0]') + record("dynamo_start", f'{{"stack": {stack}}}')
     )
-    frames = log.frames(records[1].stack)
+    frames = frames_of((records, log))
     assert [frame.file for frame in frames] == ["/home/u/m.py", "(unknown)", "(unknown)"]
     assert (frames[0].line, frames[0].function, frames[0].code) == (9, "f", "x")
 
 
 def test_frames_of_a_forked_child() -> None:
     """Its log lacks what its parent interned."""
-    _, parent = read(record("str", '["/home/u/m.py", 0]') + record("str", '["/home/u/n.py", 1]'))
+    parent = read(record("str", '["/home/u/m.py", 0]') + record("str", '["/home/u/n.py", 1]'))
     stack = '{"stack": [{"filename": 0}, {"filename": 1}, {"filename": 2}, {"filename": true}]}'
-    records, child = read(record("str", '["/home/u/own.py", 0]') + record("dynamo_start", stack))
-    files = [frame.file for frame in child.frames(records[1].stack, parent.strings)]
+    child = read(record("str", '["/home/u/own.py", 0]') + record("dynamo_start", stack))
+    files = [frame.file for frame in frames_of(parent, child)]
     assert files == ["/home/u/own.py", "/home/u/n.py", "(unknown)", "(unknown)"]
 
 
@@ -207,30 +219,21 @@ def test_numbers_that_no_database_holds() -> None:
     huge = "9" * 30
     stack = f'{{"stack": [{{"filename": {huge}, "line": {huge}, "name": "f"}}]}}'
     records, log = read(
-        record("str", f'["/a.py", {huge}]') + record("a", stack, more=f', "rank": {huge}')
+        record("str", f'["/a.py", {huge}]')
+        + record("dynamo_start", stack, more=f', "rank": {huge}')
     )
     assert records[1].rank is None
-    assert [(frame.file, frame.line) for frame in log.frames(records[1].stack)] == [
-        ("(unknown)", 0)
-    ]
+    assert [(frame.file, frame.line) for frame in frames_of((records, log))] == [("(unknown)", 0)]
     assert [dropped.reason for dropped in log.dropped.values()] == [
         ABSURD, "an interned string of another form",
     ]  # fmt: skip
     assert not read(record("a").replace(" 419 ", f" {huge} "))[0]
 
 
-def test_kinds_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_log, "MOST_KINDS", 3)
-    records, log = read("".join(record(f"kind{at}") for at in range(5)) + record("kind0"))
-    assert len(records) == 6
-    assert log.counts == {"kind0": 2, "kind1": 1, "kind2": 1, "(others)": 2}
-
-
 def test_unknown_kinds_are_kept() -> None:
-    records, log = read(record("brand_new_kind", '{"x": 1}') + record("artifact", "[]"))
+    records, _ = read(record("brand_new_kind", '{"x": 1}') + record("artifact", "[]"))
     assert [entry.kind for entry in records] == ["brand_new_kind", "artifact"]
     assert records[1].name is None
-    assert log.counts == {"brand_new_kind": 1, "artifact": 1}
 
 
 def test_rank_prefix_of_torchrun() -> None:
@@ -372,7 +375,7 @@ def test_a_log_in_small_pieces_is_read_the_same(fixtures: Path, data: st.DataObj
         records = [piece.record for piece in pieces if piece.record is not None]
         told.append((
             [(entry.line, entry.kind, entry.payload, entry.payload_sound) for entry in records],
-            log.counts, log.strings, log.number,
+            log.strings, log.number,
             {reason: (lost.count, lost.line) for reason, lost in log.dropped.items()},
         ))  # fmt: skip
     assert told[0] == told[1]

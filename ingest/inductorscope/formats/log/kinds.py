@@ -32,7 +32,6 @@ from inductorscope.formats.vocabulary import (
     PROVENANCE_NODES,
     READABLE,
     ROLE_TITLES,
-    STAGES,
 )
 from inductorscope.plugins import added
 
@@ -118,14 +117,6 @@ class Kind:
     """Whether it holds the metrics of a compile."""
     ranks: str = ""
     """The name under which the page Ranks compares it."""
-
-    @property
-    def appears(self) -> str:
-        """Every place that shows it."""
-        stages = [stage.title for stage in STAGES if self.text and stage.role == self.text.role]
-        explorer = "; Explorer: " + ", ".join(f"*{title}*" for title in stages) if stages else ""
-        compared = ", compared with the graph before" if self.passes else ""
-        return f"{self.shown}{compared}{explorer}"
 
 
 KEPT = "records of a compile"

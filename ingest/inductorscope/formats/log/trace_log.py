@@ -11,7 +11,7 @@ import hashlib
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
 import msgspec
@@ -19,10 +19,8 @@ import msgspec
 from inductorscope.formats.log.kinds import STRING
 from inductorscope.formats.log.record import (
     NO_KIND,
-    Frame,
     LogRecord,
     Remark,
-    integer,
     interned_string,
     read_head,
 )
@@ -39,14 +37,12 @@ from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = [
-    "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame",
-    "Limits", "LogRecord", "Piece", "TraceLog", "read_trace_log",
+    "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Limits",
+    "LogRecord", "Piece", "TraceLog", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
-MOST_KINDS = 10_000
-"""Most kinds counted by name."""
 OTHERS = "(others)"
 EMPTY_LINE = "an empty line"
 
@@ -136,8 +132,6 @@ class TraceLog(Log):
         """Reads at most `max_bytes` unpacked bytes and reports where it stops. `repeats`:
         recognises payloads that came earlier."""
         super().__init__()
-        self.counts: Counter[str] = Counter()
-        """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
         self.bytes_read = 0
         self._string_bytes = 0
         self._offset = 0
@@ -152,32 +146,6 @@ class TraceLog(Log):
     def pieces(self) -> Iterator[Piece]:
         """Yields the whole log in pieces. Joined, they are the log as far as it is readable."""
         return self._pieces
-
-    def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
-        """The frames of a logged stack, with file names; skips everything that is not a frame.
-        `fallback`: file names that another log of the same run interned."""
-        frames = []
-        for entry in stack if isinstance(stack, list) else []:
-            if not isinstance(entry, dict):
-                continue
-            name, line, code = entry.get("name"), entry.get("line"), entry.get("loc")
-            frames.append(
-                Frame(
-                    self._file(entry.get("filename"), fallback or {}),
-                    integer(line) or 0,
-                    name if isinstance(name, str) else "",
-                    code if isinstance(code, str) else None,
-                )
-            )
-        return frames
-
-    def _file(self, reference: object, fallback: Mapping[int, str]) -> str:
-        if isinstance(reference, str):
-            return reference
-        number = integer(reference)
-        if number is None:
-            return UNKNOWN_FILE
-        return (self.strings if number in self.strings else fallback).get(number, UNKNOWN_FILE)
 
     def _read_block(self, size: int) -> bytes:
         """Reads `size` bytes, fewer only at the end."""
@@ -241,8 +209,6 @@ class TraceLog(Log):
             self.drop(remark.reason, head, line, kind=remark.fate)
         if record is None:
             return None
-        counts, kind = self.counts, record.kind
-        counts[kind if kind in counts or len(counts) < MOST_KINDS else OTHERS] += 1
         if record.kind == STRING:
             self._intern(record)
         return record
