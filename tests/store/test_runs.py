@@ -26,7 +26,6 @@ from inductorscope.store.runs.draft import (
     artifact_of,
 )
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
-from inductorscope.store.runs.packing import pack_nodes
 from inductorscope.store.runs.runs import delete_run, find_run_ids
 from inductorscope.store.tables.models import (
     Artifact,
@@ -41,6 +40,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from tests.support.readings import packed_nodes
 from tests.support.whole_runs import insert_run
 
 
@@ -58,7 +58,7 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
         kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc", [0])]
         graph = GraphDraft(slug=f"g{number}", name="g", direction="forward", kernels=[kernel])
         nodes = [FxNode("neg", "aten.neg", 3, None, None, None)]
-        graph.nodes = {"post_grad": (1, pack_nodes(nodes))}
+        graph.nodes = {"post_grad": (1, packed_nodes(nodes))}
         run.graphs.append(graph)
     run.artifacts = [
         artifact_of("other", f"{number}.txt", content_of_bytes(content), graph=run.graphs[0])
@@ -76,7 +76,7 @@ def count(session: Session, model: type) -> int:
 def test_rows_arrive_as_they_were_given(engine: Engine) -> None:
     run = draft("one", [b"a" * 1000, b"b"], graphs=2)
     hostile = FxNode("neg", "bad \x00 text \ud800", 3, None, None, None, ["x"])
-    run.graphs[0].nodes = {"post_grad": (1, pack_nodes([hostile]))}
+    run.graphs[0].nodes = {"post_grad": (1, packed_nodes([hostile]))}
     run.bytes_in = 2**40
     run.compile_seconds = float("inf")
     with sessions(engine).begin() as session:

@@ -21,11 +21,11 @@ from inductorscope.store.runs.draft import (
     ProfileDraft,
     RunDraft,
 )
-from inductorscope.store.runs.packing import pack_nodes
 from inductorscope.store.tables.models import Graph, Kernel, Run
 from inductorscope.store.tables.times import LineCost
 from sqlalchemy import Engine, delete, select
 
+from tests.support.readings import packed_nodes
 from tests.support.whole_runs import insert_run
 
 FILE = "/home/u/model.py"
@@ -49,7 +49,7 @@ def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> Non
     """One kernel of one site that ran twice a step, and one shared by two sites."""
     graph = GraphDraft("g", "model__0_forward", "forward")
     nodes = [a_node("a", 1), a_node("b", 2), a_node("c", 3)]
-    graph.nodes = {"post_grad": (3, pack_nodes(nodes))}
+    graph.nodes = {"post_grad": (3, packed_nodes(nodes))}
     graph.kernels = [
         a_kernel("twice", 10.0, 2.0, ["a", "b"]),
         a_kernel("shared", 6.0, 2.0, ["b"], ["c"]),

@@ -4,14 +4,19 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inductorscope.formats.graph.fx_nodes import FxNode
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.vocabulary import IR_POST, IR_PRE
 from inductorscope.reading.run import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.runs.packing import pack
 from inductorscope.store.tables.models import (
     Artifact,
     Blob,
@@ -25,6 +30,12 @@ from inductorscope.store.tables.models import (
 from sqlalchemy import func, select, union
 
 from tests.support.new_database import new_database
+
+
+def packed_nodes(nodes: Sequence[FxNode]) -> bytes:
+    """Nodes of a graph as they are stored."""
+    fields = FxNode.__struct_fields__
+    return pack({name: [getattr(node, name) for node in nodes] for name in fields})
 
 
 @dataclass
@@ -59,7 +70,12 @@ class Database:
         """Of each stage."""
         query = select(GraphNodes).where(GraphNodes.graph_id == graph.id)
         with self.sessions() as session:
-            return {row.stage: row.count for row in session.scalars(query)}
+            counts = {row.stage: row.count for row in session.scalars(query)}
+        texts = self.texts(graph)
+        for role in (IR_PRE, IR_POST):
+            if role in texts:
+                counts[role] = len(parse_ir(texts[role].decode()).nodes)
+        return counts
 
     def texts(self, graph: Graph) -> dict[str, bytes]:
         """What the graph consists of, by role."""

@@ -23,7 +23,6 @@ from inductorscope.answers.explorer.benchmark import (
     no_call,
 )
 from inductorscope.answers.explorer.graph import ExplorerHead, ExplorerState, explorer_head
-from inductorscope.answers.explorer.links import ir_names
 from inductorscope.answers.failures.failures import failures_page
 from inductorscope.answers.machine.figures import KernelAssembly, KernelMachine, kernel_figures
 from inductorscope.answers.machine.geometry import Launches, LibraryKernel
@@ -42,31 +41,26 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.time.graph_facts import MOST_TEXT, graph_facts
 from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
 from inductorscope.answers.time.roofline import run_peaks, step_time
-from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.fields import Bytes, Hidden, Microseconds, Prose, view
 from inductorscope.formats.code.kernel_facts import find_body
 from inductorscope.formats.graph.fx_nodes import FxNode, FxNodeLine
 from inductorscope.formats.graph.provenance import places_of_calls
 from inductorscope.formats.machine.metadata import COMPILED, COMPILED_FOR, SOURCE_HASH
-from inductorscope.formats.vocabulary import CODE, IR_POST, KERNEL_INFORMATION, KERNEL_STACKS
+from inductorscope.formats.vocabulary import CODE, KERNEL_INFORMATION, KERNEL_STACKS
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.once import once
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.draft import IrNodeDraft
-from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import (
     CallTexts,
     all_kernel_facts,
     call_texts,
     fx_nodes,
-    ir_nodes,
 )
 from inductorscope.store.tables.models import (
     Artifact,
     Graph,
     Kernel,
     KernelCall,
-    Links,
     Profile,
     Run,
 )
@@ -75,12 +69,6 @@ from inductorscope.store.tables.times import CallTime
 
 class FxNodeRow(FxNodeLine):
     """An FX node that a kernel computes."""
-
-
-class IrNodeRow(IrNodeDraft, kw_only=True):
-    """An IR node that a kernel computes."""
-
-    stage: str
 
 
 class KernelCallTime(msgspec.Struct, frozen=True):
@@ -191,7 +179,6 @@ class KernelPage(msgspec.Struct, frozen=True):
     fx_nodes: list[FxNodeRow]
     stacks: list[KernelStacks]
     """What the log says of this call, and what traces say of the kernel."""
-    ir_nodes: list[IrNodeRow]
     code: CodeText | None
     """The kernel's definition; None for library kernels."""
     head: Hidden[ExplorerHead]
@@ -317,7 +304,6 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         calls=calls,
         fx_nodes=nodes,
         stacks=_stacks(session, graph, kernel.name, handle, nodes),
-        ir_nodes=_ir_nodes(session, kernel, handle),
         code=_code(session, graph, kernel),
         head=shared.head,
         before=next((name for line, name in reversed(shared.calls) if line < call.line), None),
@@ -413,13 +399,6 @@ def _call_work(work: CallWork) -> KernelCallWork:
     return view(KernelCallWork, work, bytes=view(BytesMoved, work.bytes))
 
 
-@once
-def _ir(session: Session, graph_id: int) -> tuple[GraphLinks, list[IrNodeDraft]]:
-    links = session.get(Links, graph_id)
-    known = GraphLinks() if links is None else unpack_links(links.payload)
-    return known, ir_nodes(session, graph_id)
-
-
 def _stacks(
     session: Session, graph: Graph, kernel: str, handle: int, nodes: list[FxNodeRow]
 ) -> list[KernelStacks]:
@@ -459,16 +438,6 @@ def _stacks_of(
         }
         found.append((f"the trace “{profile.label}”", said))
     return found
-
-
-def _ir_nodes(session: Session, kernel: Kernel, handle: int) -> list[IrNodeRow]:
-    """Returns the scheduler nodes whose operations the kernel's lines compute in this call."""
-    if kernel.first_line is None or kernel.last_line is None:
-        return []
-    links, nodes = _ir(session, kernel.graph_id)
-    of_call = f"call:{kernel.name}:{handle}"
-    wanted = ir_names(links, kernel.first_line, kernel.last_line, of_call)
-    return [view(IrNodeRow, node, stage=IR_POST) for node in nodes if node.name in wanted]
 
 
 @once

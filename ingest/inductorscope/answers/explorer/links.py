@@ -1,31 +1,12 @@
 """The links of a graph as the explorer reads them, which are stored packed in this form, and its
 nodes."""
 
-from bisect import bisect_left, bisect_right
-
 import msgspec
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import graph_of
-from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.store.runs.links import Links
 from inductorscope.store.runs.nodes import fx_nodes
-
-
-def ir_names(links: GraphLinks, first: int, last: int, call: str) -> set[str]:
-    """Returns the scheduler nodes whose operations lines `first` to `last` of the output code refer
-    to, in one call (`call:NAME:HANDLE`) of the kernel that these lines define."""
-    code = links.stages.get("code")
-    if code is None:
-        return set()
-    of_lines = slice(bisect_left(code.lines, first), bisect_right(code.lines, last))
-    used = {
-        links.entities[entity]
-        for entity, limit in zip(code.entities[of_lines], code.call[of_lines], strict=True)
-        if limit < 0 or links.entities[limit] == call
-    }
-    return {name[3:].partition(".")[0] for name in used if name.startswith("op:")}
-
 
 NO_LINKS = Links(engine="", entities=[], stages={})
 

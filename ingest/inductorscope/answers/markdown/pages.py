@@ -198,7 +198,7 @@ def _kernel(page: KernelPage, base: str) -> Iterator[str]:
     compiled = page.machine.configurations if page.machine is not None else []
     for title, values in (
         ("FX nodes", page.fx_nodes), ("Torch's own stacks", page.stacks),
-        ("IR", page.ir_nodes), ("Calls", page.calls),
+        ("Calls", page.calls),
         ("Elsewhere", page.elsewhere), ("Benchmarks", page.benchmarks), ("Machine code", compiled),
     ):  # fmt: skip
         yield from _part(title, rows(values, links))

@@ -44,15 +44,8 @@ from inductorscope.reading.graphs.task import (
 )
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import check_length
-from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.links import packed
-from inductorscope.store.runs.packing import (
-    PackedNodes,
-    pack,
-    pack_facts,
-    pack_kernels,
-    pack_nodes,
-)
+from inductorscope.store.runs.packing import PackedNodes, pack, pack_facts, pack_kernels
 from inductorscope.units import plural
 
 # f32[4, 256][256, 1]cuda:0
@@ -156,17 +149,6 @@ class _Reading:
         text = self.notes.attempt(label, "Reading the IR", lambda: parse_ir(plain), IrText())
         self.notes.problems(label, text.problems)
         self.ir[role] = text
-        nodes = [
-            IrNodeDraft(
-                name=node.name,
-                kind=f"{node.kind}({node.detail})" if node.detail else node.kind,
-                first_line=node.first_line,
-                last_line=node.last_line,
-                buffers=[buffer.name for buffer in node.buffers],
-            )
-            for node in text.nodes
-        ]
-        self.result.nodes[role] = (len(nodes), pack_nodes(nodes))
 
     def _read_code(self, provenance: Provenance) -> None:
         label, plain, result = self._label(CODE), self.texts[CODE], self.result

@@ -49,14 +49,6 @@ def artifact_of(
     )  # fmt: skip
 
 
-class IrNodeDraft(msgspec.Struct):
-    name: str
-    kind: str
-    first_line: int
-    last_line: int
-    buffers: list[str]
-
-
 class CallDraft(msgspec.Struct):
     handle: int
     handle_known: bool

@@ -6,10 +6,9 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.machine.metadata import COMPILED, CompiledKernel
-from inductorscope.formats.vocabulary import IR_POST, POST_GRAD
+from inductorscope.formats.vocabulary import POST_GRAD
 from inductorscope.store.contents.packing import decompressed
 from inductorscope.store.database.storable import JsonObject
-from inductorscope.store.runs.draft import IrNodeDraft
 from inductorscope.store.runs.packing import CALLS, FACTS, GRAPH_FACTS, PackedNodes
 from inductorscope.store.tables.models import GraphNodes
 
@@ -33,10 +32,6 @@ def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[Fx
         if slash:
             node.inputs = [f"{graph_class}/{name}" for name in node.inputs]
     return nodes
-
-
-def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNodeDraft]:
-    return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
 
 
 def call_texts(session: Session, graph_id: int) -> CallTexts:

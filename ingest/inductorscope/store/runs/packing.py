@@ -4,26 +4,15 @@ room than the texts that contain them."""
 from collections.abc import Sequence
 
 from inductorscope.analyze.fusing.facts import VERSION, GraphFacts
-from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
-from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft
+from inductorscope.store.runs.draft import KernelDraft
 
 CALLS, FACTS, GRAPH_FACTS = "calls", "kernel_facts", "graph_facts"
 """Names of packed data other than stages."""
 
-Nodes = Sequence[FxNode] | Sequence[IrNodeDraft]
 PackedNodes = dict[str, tuple[int, bytes]]
 """Stage or other name → number of nodes, and the packed nodes."""
-
-
-def pack_nodes(nodes: Nodes) -> bytes:
-    """Packs columns, one per field of a draft; they compress better than records."""
-    columns: dict[str, list[object]] = {}
-    if nodes:
-        for name in nodes[0].__struct_fields__:
-            columns[name] = [getattr(node, name) for node in nodes]
-    return pack(columns)
 
 
 def pack_kernels(kernels: Sequence[KernelDraft]) -> PackedNodes:
