@@ -31,19 +31,19 @@ def changed(texts: GraphTexts, old: str, new: str) -> GraphTexts:
     return replace(texts, post_grad=(texts.post_grad or "").replace(old, new))
 
 
-def test_the_sentence_names_operation_buffers_and_node(foo1: GraphTexts) -> None:
+def test_the_sentence_names_operation_and_node(foo1: GraphTexts) -> None:
     (reason,) = Explainer(foo1).reasons("code", line_of(foo1, "tmp2 = -tmp1"))
     assert reason.code == "data_flow"
     assert reason.operation == "op:op0.neg"
     assert reason.nodes == ["fx:neg"]
-    assert "the `neg` of op0's loop body, computes from arg0_1" in reason.sentence
+    assert "`neg` of op0's loop body." in reason.sentence
     assert "The kernel's comment says that buf0 was made for `maximum`." in reason.sentence
     assert "it belongs to `neg`" in reason.sentence
 
 
 def test_of_several_alike_it_is_told_which(foo1: GraphTexts) -> None:
     (reason,) = Explainer(foo1).reasons("code", line_of(foo1, "tmp1 = tl.load"))
-    assert "second `load` of op0's loop body, reads arg0_1" in reason.sentence
+    assert "`load_1` of op0's loop body." in reason.sentence
 
 
 def test_lines_of_the_loops_have_reasons_too(foo1: GraphTexts) -> None:

@@ -18,13 +18,9 @@ from inductorscope.correlate.scopes import Scope, scopes_of
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import nodes_of_lines
 from inductorscope.formats.code.output_code import OutputCode
-from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText
+from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.graph.provenance import Provenance
 from inductorscope.formats.vocabulary import IR_POST, IR_PRE
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-_MOST_BUFFERS = 4
-_MOST_STEPS = 200
 
 
 class Reason(msgspec.Struct):
@@ -110,7 +106,9 @@ class _ScopeReasons:
             )
             rule = origins.rules.get(key)
             second += f" The rule: {rule.partition('. ')[0].rstrip('.')}." if rule else ""
-        sentence = f"Matched by operation and data flow: {self._describe(key)}. "
+        name, block, operation = key
+        where = f"{name}'s loop body" if block == "body" else f"{block} of {name}"
+        sentence = f"Matched by operation and data flow: `{operation}` of {where}. "
         sentence += self._made_for(key) + second
         certainty = certainty_of(origins, key) if nodes else Confidence.kernel
         return Reason(code, sentence, certainty.name, full(op_entity(*key)), nodes, calls=calls)
@@ -122,19 +120,6 @@ class _ScopeReasons:
             if name is not None:
                 return f"The kernel's comment says that {buffer.name} was made for `{name}`. "
         return ""
-
-    def _describe(self, key: OpKey) -> str:
-        name, block_name, op_name = key
-        node = self.nodes.get(name)
-        block = None if node is None or node.body is None else node.body.blocks.get(block_name)
-        ops = [] if block is None else block.ops
-        op = next((other for other in ops if other.name == op_name), None)
-        if block is None or op is None or node is None:
-            return f"`{op_name}` of {name}"
-        alike = [other.name for other in block.ops if other.op == op.op]
-        ordinal = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
-        where = f"{name}'s loop body" if block_name == "body" else f"{block_name} of {name}"
-        return f"{ordinal} `{op.op}` of {where}{_about(op, block)}"
 
 
 def raised_reasons(scope: Scope, provenance: Provenance) -> dict[int, list[Reason]]:
@@ -175,28 +160,3 @@ def _operations(parsed: IrText, line: int) -> Iterator[OpKey]:
             for op in block.ops:
                 if op.line == line and op.op != "get_index":
                     yield (node.name, block.name, op.name)
-
-
-def _ordinal(index: int) -> str:
-    return _ORDINALS[index] if index < len(_ORDINALS) else f"{index + 1}th"
-
-
-def _about(op: IrOp, block: IrBlock) -> str:
-    """The buffers it reads or writes, directly or through its operands."""
-    if op.op in ("load", "store", "store_reduction") and op.arguments:
-        verb = "reads" if op.op == "load" else "writes"
-        return f", {verb} {op.arguments[0].strip(chr(39))}"
-    known = {other.name: other for other in block.ops}
-    buffers: dict[str, None] = {}
-    waiting = list(op.arguments)
-    for steps, argument in enumerate(waiting):
-        if steps > _MOST_STEPS or len(buffers) >= _MOST_BUFFERS:
-            break
-        source = known.get(argument.strip("(), "))
-        if source is None or source.op == "get_index":
-            continue
-        if source.op == "load" and source.arguments:
-            buffers[source.arguments[0].strip("'")] = None
-        else:
-            waiting.extend(source.arguments)
-    return f", computes from {' and '.join(buffers)}" if buffers else ""

@@ -8,7 +8,7 @@ def test_a_line_of_a_kernel(filled: TestClient, graph: str) -> None:
     assert (answer["stage"], answer["line"]) == ("code", 78)
     (reason,) = answer["reasons"]
     assert reason["nodes"] == ["fx:neg"]
-    assert "the `neg` of op0's loop body" in reason["sentence"]
+    assert ": `neg` of op0's loop body" in reason["sentence"]
 
 
 def test_a_line_that_computes_nothing_has_no_reason(filled: TestClient, graph: str) -> None:
