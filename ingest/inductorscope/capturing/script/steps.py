@@ -34,7 +34,10 @@ Mark = TypeVar("Mark")
 class Profiler(Protocol):
     """Profiles some steps."""
 
-    def start(self, steps: int) -> bool: ...
+    def start(self, steps: int) -> int:
+        """Returns how many steps it takes; 0 if it cannot start."""
+        ...
+
     def step(self) -> None: ...
     def stop(self, *, keep: bool) -> None: ...
     def disturbed(self) -> bool:
@@ -155,8 +158,9 @@ class Steps(Generic[Mark]):
             if self._passed >= TIMED_FIRST:
                 slow = self._longest_s > LONG_STEP_S
                 steps = 1 if slow and not self.plan.several else PROFILED_STEPS
-                if self.profiler.start(steps):
-                    self.kind, self._left = PROFILED, 1 + steps  # the first warms up the profiler
+                self._left = self.profiler.start(steps)
+                if self._left:
+                    self.kind = PROFILED
         elif self._enough():
             self.kind, self._left = NOT_TIMED, self.plan.after
 
