@@ -197,3 +197,25 @@ def test_kernels_of_less_than_a_wave_are_listed(trained: tuple[TestClient, dict[
     assert link in client.get(f"/runs/{run}/kernels").text
     part = client.get(f"/api/runs/{run}/kernels?fill=part&order=waves").json()["kernels"]
     assert len(part) == page["under_a_wave"] == sum(wave < 1 for wave in waves) < len(waves)
+
+
+def test_kernels_of_equal_graphs_are_one_row(
+    tmp_path: Path, fixtures: Path, opened: Callable[..., AbstractContextManager[TestClient]]
+) -> None:
+    """Four layers, compiled one by one to the same code."""
+    settings = Settings(data=tmp_path, database_url="")
+    read = read_paths(
+        settings, [fixtures / "equal-layers.tar.xz"], name="layers", tags=[], origin="ingest",
+        progress=lambda *_: None,
+    )  # fmt: skip
+    with opened(settings) as client:
+        page = client.get(f"/api/runs/{read.run_id}/kernels").json()
+        rows = page["kernels"]
+        assert [row["equal"] for row in rows] == [4] * 3
+        assert page["all_count"] == 12
+        assert rows[0]["calls"] == 4
+        assert sum(row["time_us"] or 0 for row in rows) == pytest.approx(page["time_us"])
+        assert "\u00d7 4</span>" in client.get(f"/runs/{read.run_id}/kernels").text
+        own = client.get(f"/api/runs/{read.run_id}/kernels?graph={rows[0]['graph']}").json()
+        assert [row["equal"] for row in own["kernels"]] == [1] * 3
+        assert rows[0]["time_us"] > own["kernels"][0]["time_us"]

@@ -18,7 +18,15 @@ from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.unfused import UnfusedRow, unfused_rows
 from inductorscope.answers.machine.geometry import Launches
-from inductorscope.answers.parts import DEAREST_CALL, KernelName, graph_name, share
+from inductorscope.answers.parts import (
+    DEAREST_CALL,
+    GraphRow,
+    KernelName,
+    graph_name,
+    graph_rows,
+    share,
+)
+from inductorscope.answers.runs.instances import instances
 from inductorscope.answers.runs.state import unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import CallsOfKernel
@@ -50,6 +58,9 @@ class KernelInTable(KernelName, frozen=True, kw_only=True):
     time_us: float | None
     share: float | None
     """Share of the time of all kernels."""
+    equal: int = 1
+    """How many equal graphs have this kernel; calls and times are of all of them, the rest is of
+    the slowest."""
     blocks: Prose = ""
     """`6 blocks on 132 multiprocessors`; empty if its launch is not known."""
     launch: Prose = ""
@@ -132,6 +143,8 @@ def kernels_page(
         and (not fill or _is_part(row))
         and all(word in f"{row.name} {row.short} {row.why}".lower() for word in words)
     ]
+    if not graph:
+        matching = _once(matching, instances(session, run_id, graph_rows(session, run_id)))
     matching.sort(key=_ORDERS[order])
     timed = [row.time_us for row in rows if row.time_us is not None]
     whole = sum(timed) if timed else None
@@ -159,6 +172,23 @@ def kernels_page(
         order=order,
         first=first,
     )
+
+
+def _once(rows: list[KernelInTable], groups: list[list[GraphRow]]) -> list[KernelInTable]:
+    """Returns a row for each kernel that several equal graphs have."""
+    firsts = {graph.slug: group[0].slug for group in groups for graph in group}
+    same: dict[tuple[str, str], list[KernelInTable]] = {}
+    for row in rows:
+        same.setdefault((firsts.get(row.graph, row.graph), row.name), []).append(row)
+    return [
+        msgspec.structs.replace(
+            max(own, key=lambda row: row.time_us or 0.0),
+            calls=sum(row.calls for row in own),
+            time_us=sum(times) if (times := [row.time_us for row in own if row.time_us]) else None,
+            equal=len(own),
+        )
+        for own in same.values()
+    ]
 
 
 def _is_part(row: KernelInTable) -> bool:
