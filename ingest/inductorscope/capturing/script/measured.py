@@ -130,7 +130,10 @@ class Profiles:
         self.allocations.stop(self._folder.parents[1])
         stacks, self._stacks = self._stacks, None
         if stacks is not None:
-            self.functions = stacks.stop()
+            try:
+                self.functions = stacks.stop()
+            except Exception as error:  # noqa: BLE001  # versions of torch have other events
+                self._facts.missing.append(f"Functions that launch kernels: {error!r}.")
         profiler.stop()
         if keep and self._steps > 0:
             share = 0.0 if self._others is None else self._others.share()

@@ -49,13 +49,14 @@ def functions(events: Iterable[Untyped]) -> list[LineShare]:
         if event.device_type() != DeviceType.CPU:
             if not event.is_user_annotation():
                 kernels[event.linked_correlation_id()] += event.duration_ns()
-        elif not event.linked_correlation_id() and not event.is_python_function():
+        elif not event.linked_correlation_id():
             operators.append(event)
+    whole = sum(kernels.values())
+    kernels.pop(0, None)  # those that no operator launched
     places = defaultdict[tuple[str, int], float](float)
     for event, stack in with_stacks(operators):
         if event.correlation_id() in kernels and (place := place_of(stack)):
             places[place] += kernels[event.correlation_id()]
-    whole = sum(kernels.values())
     shares = [LineShare(*place, spent / whole) for place, spent in places.items()]
     return sorted(shares, key=lambda share: -share.share)[:MOST_LINES]
 
