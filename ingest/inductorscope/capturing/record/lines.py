@@ -10,7 +10,6 @@ from collections import OrderedDict
 from functools import wraps
 from typing import SupportsIndex
 
-from torch._inductor.codegen.common import CSE
 from torch._inductor.utils import DeferredLineBase, IndentedBuffer, LineContext
 
 from inductorscope.capturing.inside.untyped import Untyped
@@ -68,7 +67,6 @@ def follow_lines(recorder: Recorder, texts: Texts) -> None:
     for kind in all_subclasses(DeferredLineBase)[1:]:
         if "_new_line" in vars(kind):
             after(recorder, kind, "_new_line", _mark_copied)
-    _note_reuse(recorder)
 
 
 def origin_of(line: Untyped) -> Origin | None:
@@ -158,29 +156,3 @@ def _mark_copied(copy: Untyped, original: Untyped, _: str) -> None:
     origin = origin_of(original)
     if origin is not None:
         setattr(copy, _ATTRIBUTE, origin)
-
-
-def _note_reuse(recorder: Recorder) -> None:
-    """Records the reuse of an expression, which writes no line, with the line that computed it."""
-
-    def note(
-        var: Untyped, _: Untyped, buffer: Untyped, *_args: Untyped, **_kwargs: Untyped
-    ) -> None:
-        now = recorder.current()
-        if now is None:
-            return
-        first: Origin | None = getattr(var, _ATTRIBUTE, None)
-        if first is None:
-            setattr(var, _ATTRIBUTE, _written_last(buffer, str(var)) or now)
-        elif (first.where, first.fx) != (now.where, now.fx):
-            first.also.append(now)
-
-    after(recorder, CSE, "generate", note)
-
-
-def _written_last(buffer: Untyped, name: str) -> Origin | None:
-    """Returns the origin object of the line that defines a variable, to add reuses to it."""
-    for line in reversed(buffer._lines[-3:]):
-        if isinstance(line, OriginLine) and name in line:
-            return line.origin
-    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
@@ -32,8 +32,6 @@ class Origin:
     where: str
     """Scheduler node and path to the loop-body node, `op7.masked_subblock1.load_2`."""
     buffer: str | None
-    also: list[Origin] = field(default_factory=list)
-    """Later operations that reused the expression computed by this line."""
 
 
 class Recorder:

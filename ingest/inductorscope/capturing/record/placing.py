@@ -28,8 +28,6 @@ class GraphLines:
 
     lines: dict[str, list[Entry]] = field(default_factory=dict)
     """Line → [op, loop-body node, FX node], the union over all calls of the kernel."""
-    shared: dict[str, list[Entry]] = field(default_factory=dict)
-    """Line → operations that reused the value computed here and wrote no line."""
     calls: list[CallLines] = field(default_factory=list)
 
 
@@ -79,8 +77,6 @@ def graph_lines(definitions: list[Definition], code: str) -> tuple[GraphLines, i
             line = str(place + 1)
             _add(graph.lines, line, [origin.op, origin.node, origin.fx])
             _add(call.lines, line, [origin.op, origin.where, origin.fx, origin.buffer])
-            for later in {(also.where, also.fx): also for also in origin.also if also.fx}.values():
-                _add(graph.shared, line, [later.op, later.node, later.fx])
         graph.calls.append(call)
     return graph, lost
 
