@@ -205,14 +205,6 @@ class MinifyRequest(Body):
 
     after: Literal["aot", "dynamo"] = "aot"
     """The graph to reduce: AOTAutograd's or Dynamo's."""
-    level: Literal["any", "crash", "accuracy"] = "any"
-    """What counts as a failure: any, a crash in compiling or running, or different numbers."""
-
-
-class MinifyForm(MinifyRequest):
-    """The same as fields of a form, whose values are texts."""
-
-    model_config = ConfigDict(strict=False)
 
 
 class ExportOptions(BaseModel):

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.api.bodies import MinifyForm, MinifyRequest, started, starts
+from inductorscope_server.api.bodies import MinifyRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal
@@ -136,7 +136,7 @@ async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
 
 @html.post(f"{PATH}/minify")
 async def minify_by_form(
-    parts: Shared, run: RunId, body: Annotated[MinifyForm, Form()]
+    parts: Shared, run: RunId, body: Annotated[MinifyRequest, Form()]
 ) -> Response:
     """Starts the job and redirects to its page, which follows it."""
     await _start_minify(parts, run, body)

@@ -23,8 +23,9 @@ class Tester:
 
     after: str
 
-    def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
-        """Returns how a graph fails; `level` is `crash`, `accuracy` or `any`. None if it does not.
+    def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str = "") -> Failure | None:
+        """Returns how a graph fails; with a `level`, only by `crash` or by `accuracy`. None if it
+        does not.
 
         A graph that fails eagerly is invalid, so it does not count as failing.
         """

@@ -17,24 +17,20 @@ from inductorscope.capturing.inside.diagnose.minify.catch import (
 )
 from inductorscope.capturing.inside.diagnose.minify.fails import Tester, be_quiet
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
-from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
 from inductorscope.capturing.inside.diagnose.minify.search import Search
 from inductorscope.capturing.inside.loading import load
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, SpecError
 
-LEVELS = ("any", CRASH, ACCURACY)
-
 
 def diagnose(
     spec: CaptureSpec, loading: Loading, options: dict[str, Any], folder: Path, report: Reporter
 ) -> dict[str, Any]:
-    """Minifies a program. Options: `after` (aot or dynamo), `level` (crash, accuracy or any)."""
+    """Minifies a program. Option: `after` (aot or dynamo)."""
     after = str(options.get("after") or AOT)
-    level = str(options.get("level") or "any")
-    if after not in (AOT, DYNAMO) or level not in LEVELS:
-        raise SpecError(f"A program cannot be minified after {after!r} with level {level!r}.")
+    if after not in (AOT, DYNAMO):
+        raise SpecError(f"A program cannot be minified after {after!r}.")
     if spec.kind == "script":
         raise SpecError(
             "A script calls torch.compile itself. Capture its model as a factory to minify it."
@@ -42,14 +38,14 @@ def diagnose(
     be_quiet()
     report.progress("Making the model")
     model = load(spec, loading)
-    search = Search(after, level)
+    search = Search(after)
     tester = Tester(after)
     report.progress("Catching graphs")
     try:
         caught = catch(model, after)
     except NotCaught as error:
         return search.nothing(str(error))
-    start = _first_failing(caught, tester, level, search, report)
+    start = _first_failing(caught, tester, search, report)
     if start is None:
         return search.nothing(None)
     graph, inputs, failure = start
@@ -61,11 +57,11 @@ def diagnose(
 
 
 def _first_failing(
-    caught: Sequence[Caught], tester: Tester, level: str, search: Search, report: Reporter
+    caught: Sequence[Caught], tester: Tester, search: Search, report: Reporter
 ) -> tuple[GraphModule, list[Any], Failure] | None:
     for number, caught_graph in enumerate(caught):
         report.progress("Testing graphs", number, len(caught), "graphs")
-        failure = tester.failure(caught_graph.graph, caught_graph.inputs, level)
+        failure = tester.failure(caught_graph.graph, caught_graph.inputs)
         search.tested(caught_graph.label, caught_graph.graph, failure)
         if failure is not None:
             search.begin(caught_graph, failure)

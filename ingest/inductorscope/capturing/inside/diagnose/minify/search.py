@@ -29,9 +29,8 @@ _NOT_COMPUTED = ("placeholder", "output", "get_attr")
 class Search:
     """Collects the results of a search; `result()` is stored and shown."""
 
-    def __init__(self, after: str, level: str) -> None:
+    def __init__(self, after: str) -> None:
         self.after = after
-        self.level_asked = level
         self.started = time.monotonic()
         self.queries = 0
         self.notes: list[str] = []
@@ -119,12 +118,10 @@ class Search:
             if count == 0:
                 why = "The program has no graph to compile: there is nothing to minify."
             else:
-                looked = {
-                    "any": "compiles, runs, and gives the same numbers as eager",
-                    "crash": "compiles and runs (numbers were not compared)",
-                    "accuracy": "gives the same numbers as eager",
-                }[self.level_asked]
-                why = f"The program does not fail: {graphs} {looked}. There is nothing to minify."
+                why = (
+                    f"The program does not fail: {graphs} compiles, runs, and gives the same "
+                    "numbers as eager. There is nothing to minify."
+                )
         result = self.result(complete=True)
         result["summary"]["verdict"] = why
         return result
@@ -132,7 +129,7 @@ class Search:
     def result(self, *, complete: bool = False) -> dict[str, Any]:
         return {
             "summary": self._summary(complete=complete), "after": self.after,
-            "level_asked": self.level_asked, "torch": str(torch.__version__), "label": self.label,
+            "torch": str(torch.__version__), "label": self.label,
             "failure": self.failure, "graphs": self.graphs, "original": self.original,
             "current": self.current, "inputs": self.inputs, "queries": self.queries,
             "seconds": round(time.monotonic() - self.started, 2), "notes": self.notes,
