@@ -4,9 +4,6 @@ The models are small files in `models/`, imported only in the capture's child pr
 user's sources that a captured run shows.
 """
 
-import importlib.util
-from typing import Any
-
 import msgspec
 
 
@@ -21,16 +18,8 @@ class BuiltIn(msgspec.Struct, frozen=True):
     """Name of its file in `models/`."""
     trains: bool = False
     """Whether it can be captured for training, forward and backward."""
-    needs: tuple[str, ...] = ()
-    """Required packages other than torch."""
-
     fault: str | None = None
     """Module in `faults/` that it installs in Inductor, for models that fail on purpose."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Required packages that are not installed."""
-        return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
 
 
 BUILT_IN: tuple[BuiltIn, ...] = (
@@ -65,14 +54,6 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         trains=True,
     ),
     BuiltIn(
-        name="mobilebert-qa",
-        title="MobileBERT, question answering",
-        shows="A large graph: 24 layers with random weights, where one kernel has dozens "
-        "of call sites. Compiling takes a minute or more.",
-        module="mobilebert_qa",
-        needs=("transformers",),
-    ),
-    BuiltIn(
         name="neg-does-not-compile",
         title="A kernel that does not compile",
         shows="Fails on purpose: neg loses its cast, so a uint8 kernel's C++ does not compile; "
@@ -99,8 +80,3 @@ BUILT_IN: tuple[BuiltIn, ...] = (
 
 BY_NAME = {model.name: model for model in BUILT_IN}
 NAMES: tuple[str, ...] = tuple(BY_NAME)
-
-
-def describe() -> list[dict[str, Any]]:
-    """Returns the catalogue for pages and the command line, with missing packages."""
-    return [msgspec.structs.asdict(model) | {"missing": list(model.missing)} for model in BUILT_IN]

@@ -2,9 +2,9 @@
 
 import msgspec
 from fastapi import APIRouter
-from inductorscope.capturing.builtin import describe
+from inductorscope.capturing.builtin import BUILT_IN
 from inductorscope.capturing.spec import kind_of
-from inductorscope.fields import Prose
+from inductorscope.fields import Prose, view
 from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
@@ -24,8 +24,6 @@ class BuiltinModel(msgspec.Struct, frozen=True):
     """What the model demonstrates."""
     trains: bool
     """Whether it can be captured in training."""
-    missing: list[str]
-    """Required packages that this machine lacks."""
 
 
 class ModelsAnswer(msgspec.Struct, frozen=True):
@@ -51,7 +49,7 @@ def start_capture(parts: Shared, body: CaptureRequest) -> Response:
 
 
 def builtin_models() -> list[BuiltinModel]:
-    return msgspec.convert(describe(), list[BuiltinModel])
+    return [view(BuiltinModel, model) for model in BUILT_IN]
 
 
 def capture(parts: Parts, body: CaptureRequest) -> str:
