@@ -37,7 +37,7 @@ PAGES = {
     **{path: path.replace("{run}", "{story}") if of_compiling(path) else path for path in OPENED},
     "two runs compared": "/compare/{run}/{failed}",
     "runs in a table": "/compare?run={run}&run={story}&run={failed}",
-    "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
+    "kernels of a trace": "/runs/{run}/time/table?of=trace&profile=2&sort=longest",
     "runs without a match": "/?q=nothingofthisname",
     "runs by script": "/?group=script",
     "search": "/search?q=tl.load",

@@ -1,9 +1,8 @@
-"""Long tables by pages: the database sorts and filters them, events come from packed columns."""
+"""Long tables by pages: the database sorts and filters them."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 from inductorscope.analyze.time.facts import ProfileFacts, TraceFigures
 from inductorscope.answers.missing import NotHere
@@ -17,28 +16,12 @@ from inductorscope.store.runs.draft import (
     RunDraft,
     TraceKernelDraft,
 )
-from inductorscope.store.runs.trace_events import (
-    CHUNK,
-    EventColumns,
-    pack_events,
-    unpack_events,
-)
 from sqlalchemy import Engine
 
 from tests.support.whole_runs import insert_run
 
-KERNELS, EVENTS, ROWS = 500, 3 * CHUNK + 17, 2000
+KERNELS, ROWS = 500, 2000
 CATEGORIES = ("triton_pointwise", "extern_gemm", "memcpy")
-
-
-def events() -> EventColumns:
-    numbers = np.arange(EVENTS)
-    return EventColumns(
-        ts=(numbers * 2.5)[::-1].astype(np.float64),
-        us=((numbers * 7919) % EVENTS).astype(np.float64) / 8,
-        kernel=(numbers % KERNELS).astype(np.int32),
-        lane=(numbers % 2).astype(np.int32),
-    )
 
 
 @pytest.fixture
@@ -57,9 +40,8 @@ def run_id(engine: Engine) -> str:
         ProfilerRowDraft(f"row_{number}", 2, float(number), category="cpu_op")
         for number in range(ROWS)
     ]
-    figures = TraceFigures(True, 0.0, None, [], lanes=[("0", "7"), ("0", "20")])
-    facts = ProfileFacts(breakdown=figures)
-    profile = ProfileDraft("compiled", "cuda", 2, rows, facts, None, kernels, pack_events(events()))
+    facts = ProfileFacts(breakdown=TraceFigures(True, 0.0, None, []))
+    profile = ProfileDraft("compiled", "cuda", 2, rows, facts, None, kernels)
     run = RunDraft("a" * 64, "r", [], "ingest", datetime.now(UTC), 1, graphs=[graph])
     run.profiles = [profile]
     with sessions(engine).begin() as session:
@@ -76,18 +58,6 @@ def table(engine: Engine, run_id: str, of: Any, **asked: Any) -> TimesTable:
     return found
 
 
-def test_packed_events_come_back_in_order_of_time() -> None:
-    given = events()
-    chunks = pack_events(given)
-    assert [chunk.first for chunk in chunks] == [0, CHUNK, 2 * CHUNK, 3 * CHUNK]
-    back = [unpack_events(chunk.payload, chunk.count) for chunk in chunks]
-    order = np.argsort(given.ts)
-    for name in EventColumns.__struct_fields__:
-        whole = np.concatenate([getattr(part, name) for part in back])
-        assert (whole == getattr(given, name)[order]).all()
-    assert sum(len(chunk.payload) for chunk in chunks) < EVENTS * 12
-
-
 def test_kernels_of_a_trace(engine: Engine, run_id: str) -> None:
     found = table(engine, run_id, "trace")
     assert (found.total, len(found.trace)) == (KERNELS, PAGE)
@@ -101,34 +71,6 @@ def test_kernels_of_a_trace(engine: Engine, run_id: str) -> None:
     assert some.categories == sorted(CATEGORIES)
     (joined,) = table(engine, run_id, "trace", q="kernel_7", sort="time", order="asc").trace[:1]
     assert (joined.name, joined.graph, joined.kernel) == ("kernel_7", "g", "kernel_7")
-
-
-def test_events_by_time_and_by_duration(engine: Engine, run_id: str) -> None:
-    given = events()
-    found = table(engine, run_id, "events")
-    assert (found.total, len(found.events)) == (EVENTS, PAGE)
-    assert [row.ts_us for row in found.events] == [2.5 * place for place in range(PAGE)]
-    assert {row.thread for row in found.events} == {"7", "20"}
-    last = table(engine, run_id, "events", first=EVENTS - 3)
-    assert [row.number for row in last.events] == [EVENTS - 3, EVENTS - 2, EVENTS - 1]
-    longest = table(engine, run_id, "events", sort="duration", first=PAGE)
-    expected = np.sort(given.us)[::-1][PAGE : 2 * PAGE]
-    assert [row.us for row in longest.events] == expected.tolist()
-    shortest = table(engine, run_id, "events", sort="duration", order="asc")
-    assert [row.us for row in shortest.events] == np.sort(given.us)[:PAGE].tolist()
-
-
-def test_events_of_some_kernels(engine: Engine, run_id: str) -> None:
-    given = events()
-    found = table(engine, run_id, "events", q="kernel_123")
-    mine = np.sort(given.ts[given.kernel == 123])
-    assert found.total == len(mine)
-    assert [row.ts_us for row in found.events] == mine[:PAGE].tolist()
-    assert {(row.name, row.category) for row in found.events} == {("kernel_123", CATEGORIES[0])}
-    by_length = table(engine, run_id, "events", category="memcpy", sort="duration")
-    wanted = given.us[given.kernel % 3 == 2]
-    assert by_length.total == len(wanted)
-    assert [row.us for row in by_length.events] == np.sort(wanted)[::-1][:PAGE].tolist()
 
 
 def test_rows_of_a_profiler_table(engine: Engine, run_id: str) -> None:

@@ -17,8 +17,8 @@ from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
 from inductorscope_server.web.parts import Analysing, Reading
 
 Of = Annotated[
-    Literal["lines", "nodes", "trace", "rows", "events"],
-    Query(description="Rows of the code, or (`trace`, `rows`, `events`) of a profile."),
+    Literal["lines", "nodes", "trace", "rows"],
+    Query(description="Rows of the code, or (`trace`, `rows`) of a profile."),
 ]
 ProfileId = Annotated[int, Query(description="Number of a profile; 0 for none.", ge=0, le=LARGEST)]
 SortedBy = Annotated[str, Query(description="Column to sort by.", max_length=40, pattern=PLAIN)]
@@ -55,8 +55,8 @@ def load_table(
     session: Reading, run: RunId, of: Of = "lines", profile: ProfileId = 0, sort: SortedBy = "",
     order: Direction = "", q: Text = "", category: Category = "", first: First = 0,
 ) -> TimesTable:  # fmt: skip
-    """Lines and nodes of the code; kernels, rows and events of a profile. The server
-    sorts, filters and pages, so long tables load as fast as short ones."""
+    """Lines and nodes of the code; kernels and rows of a profile. The server sorts, filters and
+    pages, so long tables load as fast as short ones."""
     query = RowsAsked(of, profile or None, sort, order, q=q.strip(), category=category, first=first)
     return times_table(session, run, query)
 

@@ -135,7 +135,7 @@ def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) ->
     assert backward["facts"]["attributed_us"] > 0.98 * backward["facts"]["kernel_us"]
 
 
-@pytest.mark.parametrize("of", ["lines", "nodes", "trace", "rows", "events"])
+@pytest.mark.parametrize("of", ["lines", "nodes", "trace", "rows"])
 @pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
 def test_tables_open(trained: tuple[TestClient, dict[str, str]], name: str, of: str) -> None:
     client, runs = trained
@@ -169,7 +169,7 @@ def test_pages_of_a_table_follow_one_another(
 def test_a_profile_of_another_run(trained: tuple[TestClient, dict[str, str]]) -> None:
     client, runs = trained
     other = page_of(trained, "cpu-gpt-train")["profiles"][0]["id"]
-    answer = client.get(f"/api/runs/{runs['cuda-gpt-train']}/time/table?of=events&profile={other}")
+    answer = client.get(f"/api/runs/{runs['cuda-gpt-train']}/time/table?of=trace&profile={other}")
     assert answer.status_code == 404
     assert "has no profile" in answer.json()["error"]["what"]
 

@@ -152,10 +152,6 @@ class TraceFigures(msgspec.Struct):
     """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
     regions: list[RegionTime] = msgspec.field(default_factory=list)
     findings: list[Finding] = msgspec.field(default_factory=list)
-    lanes: Hidden[list[tuple[str, str]]] = msgspec.field(default_factory=list)
-    """[device, stream] for devices; otherwise [process, thread]."""
-    events: int = 0
-    """Number of stored events."""
     work: Hidden[list[tuple[int, float | None, float | None]]] = msgspec.field(default_factory=list)
     """For kernels whose launch records Inductor's estimates: position, bytes and operations of one
     launch."""

@@ -1,4 +1,4 @@
-"""Long tables of times, page by page. The database sorts and filters them, except events."""
+"""Long tables of times, page by page. The database sorts and filters them."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceKernel
 
 PAGE = 100
-LINES, NODES, TRACE, ROWS, EVENTS = "lines", "nodes", "trace", "rows", "events"
-OF_PROFILE = (TRACE, ROWS, EVENTS)
+LINES, NODES, TRACE, ROWS = "lines", "nodes", "trace", "rows"
+OF_PROFILE = (TRACE, ROWS)
 
 SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
     LINES: {"shared": LineCost.shared_us, "inclusive": LineCost.inclusive_us,
@@ -30,8 +30,7 @@ SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
            "cpu": ProfilerRow.self_cpu_us, "cpu_total": ProfilerRow.cpu_us,
            "name": ProfilerRow.name, "calls": ProfilerRow.calls},
 }  # fmt: skip
-"""Sort keys of each table, the default first; events sort by `time` or `duration`."""
-EVENT_SORTS = ("time", "duration")
+"""Sort keys of each table, the default first."""
 
 
 class RowsAsked(msgspec.Struct, frozen=True):
@@ -97,22 +96,6 @@ class ProfilerLine(msgspec.Struct, frozen=True):
     device_us: float | None
 
 
-class EventRow(msgspec.Struct, frozen=True):
-    """One event of a trace."""
-
-    number: int
-    """Index among all events in order of time."""
-    ts_us: float
-    """Time since the start of the first event."""
-    us: float
-    name: str
-    category: str
-    process: str
-    """Device or process."""
-    thread: str
-    """Stream or thread."""
-
-
 class ProfileName(msgspec.Struct, frozen=True):
     """Enough of a profile to name it and link to it."""
 
@@ -143,7 +126,6 @@ class TimesTable(msgspec.Struct):
     nodes: list[NodeRow] = msgspec.field(default_factory=list)
     trace: list[TraceRow] = msgspec.field(default_factory=list)
     rows: list[ProfilerLine] = msgspec.field(default_factory=list)
-    events: list[EventRow] = msgspec.field(default_factory=list)
 
 
 def times_table(session: Session, run_id: str, asked: RowsAsked) -> TimesTable:
@@ -156,14 +138,14 @@ def times_table(session: Session, run_id: str, asked: RowsAsked) -> TimesTable:
             f"Its profiles are listed at /runs/{run_id}/time.",
             run_id,
         )
-    sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
+    sorts = list(SORTS[asked.of])
     if asked.sort not in sorts:
         asked = replace(asked, sort=sorts[0], order="")
     table = TimesTable(
         run, asked, profile, profiles, 0, page=PAGE, sorts=sorts, categories=[],
         whole_us=kernel_time(session, run_id),
     )  # fmt: skip
-    find = {LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows, EVENTS: _events}
+    find = {LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows}
     find[asked.of](session, run_id, table)
     return table
 
@@ -284,40 +266,3 @@ def _rows(session: Session, _: str, table: TimesTable) -> None:
 
 def _divided(value: float | None, by: int) -> float | None:
     return None if value is None else value / by
-
-
-def _events(session: Session, _: str, table: TimesTable) -> None:
-    # Imported here because numpy loads slowly and most answers show no events.
-    from inductorscope.answers.time.events import picked_events
-
-    assert table.profile is not None
-    asked, profile = table.asked, table.profile.id
-    kernels = {
-        position: (name, category)
-        for position, name, category in session.execute(
-            select(TraceKernel.position, TraceKernel.name, TraceKernel.category).where(
-                TraceKernel.profile_id == profile
-            )
-        )
-    }
-    table.categories = sorted({category for _, category in kernels.values()})
-    wanted = None
-    if asked.q or asked.category:
-        word = asked.q.lower()
-        wanted = [
-            position
-            for position, (name, category) in kernels.items()
-            if word in name.lower() and asked.category in ("", category)
-        ]
-    by_length = asked.sort == "duration"
-    ascending = asked.order == "asc" if asked.order else not by_length
-    table.total, picked = picked_events(
-        session, profile, wanted, by_length=by_length, ascending=ascending, first=asked.first,
-        last=asked.first + PAGE,
-    )  # fmt: skip
-    breakdown = session.get_one(Profile, profile).facts.breakdown
-    lanes = [] if breakdown is None else breakdown.lanes
-    for place, ts, us, kernel, lane in picked:
-        name, category = kernels.get(kernel, ("", ""))
-        process, thread = lanes[lane] if lane < len(lanes) else ("", "")
-        table.events.append(EventRow(place, ts, us, name, category, process=process, thread=thread))

@@ -194,8 +194,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     steps = profile.steps or facts.steps_used
     draft = ProfileDraft(profile.label, device, steps, rows, facts)
     if profile.kept is not None:
-        draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
-        draft.timeline = profile.kept.timeline
+        draft.kernels, draft.timeline = profile.kept.kernels, profile.kept.timeline
     elif trace is None and (found := figures_of_rows(rows)) is not None:
         facts.breakdown, draft.kernels = found
     return draft

@@ -1,8 +1,6 @@
-"""What is stored of a trace: its figures, totals of its kernels, and its events in packed
-columns."""
+"""What is stored of a trace: its figures, totals of its kernels, and its timeline."""
 
 import msgspec
-import numpy as np
 
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
 from inductorscope.analyze.time.collectives import collective_calls
@@ -11,30 +9,21 @@ from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.analyze.timeline.tracks import lay_out
 from inductorscope.fields import view
 from inductorscope.formats.trace.kineto import ChromeTrace
-from inductorscope.store.runs.draft import (
-    EventChunk,
-    KernelDraft,
-    TimelineDraft,
-    TraceKernelDraft,
-)
+from inductorscope.store.runs.draft import KernelDraft, TimelineDraft, TraceKernelDraft
 from inductorscope.store.runs.timelines import Packer
-from inductorscope.store.runs.trace_events import EventColumns, pack_events
 
 LONGEST_NAME = 4000
 MOST_FINDINGS = 100
 
 
 class TraceRead(msgspec.Struct):
-    """A trace without its events, which are stored in packed columns."""
+    """A trace without its events."""
 
     breakdown: Breakdown
     kernels: list[TraceKernelDraft]
-    chunks: list[EventChunk] = msgspec.field(default_factory=list)
     orders: list[LaunchOrder] = msgspec.field(default_factory=list)
     """The order in which each call of a graph launched its work."""
     timeline: TimelineDraft | None = None
-    lanes: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    """[device, stream] for devices; otherwise [process, thread]."""
     collectives: CollectiveCalls = msgspec.field(default_factory=CollectiveCalls)
     work: list[tuple[int, float | None, float | None]] = msgspec.field(default_factory=list)
     """For kernels whose launch records Inductor's estimates: [position, bytes, operations] of one
@@ -42,14 +31,8 @@ class TraceRead(msgspec.Struct):
 
     def figures(self) -> TraceFigures:
         found = self.breakdown
-        return view(
-            TraceFigures,
-            found,
-            lanes=self.lanes,
-            work=self.work,
-            findings=found.findings[:MOST_FINDINGS],
-            events=sum(chunk.count for chunk in self.chunks),
-        )
+        findings = found.findings[:MOST_FINDINGS]
+        return view(TraceFigures, found, work=self.work, findings=findings)
 
     def set_kernels(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
@@ -77,21 +60,8 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     ]
     if trace.detail is not None:
         packer = Packer()
-        columns = trace.detail.columns
         laid = lay_out(trace.detail, found, packer.add)
-        read.timeline = packer.draft(laid, columns.names)
-        if found.on_device:
-            events, row = columns.device, trace.detail.row
-        else:
-            assert found.row_of_op is not None
-            events, row = columns.ops, found.row_of_op
-        if len(events):
-            used, lane = np.unique(events.lane, return_inverse=True)
-            lanes = [columns.lanes[number] for number in used.tolist()]
-            read.lanes = [(lane.process, lane.thread) for lane in lanes]
-            read.chunks = pack_events(
-                EventColumns(events.ts - events.ts.min(), events.us, row, lane.astype(np.int32))
-            )
+        read.timeline = packer.draft(laid, trace.detail.columns.names)
     trace.detail = None
     found.row_of_op = None
     return read

@@ -13,7 +13,7 @@ from inductorscope.store.database.engine import READ_ONLY, engine_of
 from inductorscope.store.database.private import close_to_others
 from inductorscope.store.database.usable import check_data
 
-NEWEST_REVISION = "0018"
+NEWEST_REVISION = "0019"
 
 
 def migrate(settings: Settings) -> None:

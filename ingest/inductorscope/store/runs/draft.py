@@ -189,19 +189,14 @@ class TraceKernelDraft(msgspec.Struct):
         return self.kernel.id if self.kernel is not None else None
 
 
-class EventChunk(msgspec.Struct):
-    """Packed events; `first` is the position of the first event in the trace."""
+class TimelineChunkDraft(msgspec.Struct):
+    """Packed bars of one level of a timeline, or names; `first` is the position of the first."""
 
     number: int
     first: int
     count: int
     longest_us: float
     payload: bytes
-
-
-class TimelineChunkDraft(EventChunk, kw_only=True):
-    """Packed bars of one level of a timeline, or names."""
-
     level: int
     first_row: int = 0
     last_row: int = 0
@@ -226,8 +221,6 @@ class ProfileDraft(msgspec.Struct, eq=False):
     trace: ArtifactDraft | None = None
     kernels: list[TraceKernelDraft] = msgspec.field(default_factory=list)
     """Sums over the kernels of its trace."""
-    chunks: list[EventChunk] = msgspec.field(default_factory=list)
-    """Packed events."""
     timeline: TimelineDraft | None = None
 
 

@@ -271,7 +271,7 @@ def insert_profiles(
     if not profiles:
         return {}
     # These import numpy too.
-    from inductorscope.store.tables.times import Timeline, TimelineChunk, TraceChunk, TraceKernel
+    from inductorscope.store.tables.times import Timeline, TimelineChunk, TraceKernel
 
     ids = {}
     for profile in profiles:
@@ -279,7 +279,6 @@ def insert_profiles(
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
         insert_records(session, TraceKernel, profile.kernels, profile_id=profile_id)
-        insert_records(session, TraceChunk, profile.chunks, profile_id=profile_id)
         if profile.timeline is not None:
             facts = {"profile_id": profile_id, "facts": profile.timeline.facts}
             insert_rows(session, Timeline, [facts])

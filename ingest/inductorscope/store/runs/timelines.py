@@ -24,7 +24,6 @@ from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
 from inductorscope.store.contents.packing import compressor, decompressed
 from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
-from inductorscope.store.runs.trace_events import in_order, shuffled
 from inductorscope.store.tables.times import TimelineChunk
 
 Column = Any
@@ -104,7 +103,7 @@ class Packer:
 def _pack(columns: dict[str, npt.NDArray[Any]]) -> bytes:
     """Packs the length of each compressed column, then the columns."""
     zstd = compressor(COMPRESSION)
-    plain = (shuffled(column.astype(_KINDS[name])) for name, column in columns.items())
+    plain = (_shuffled(column.astype(_KINDS[name])) for name, column in columns.items())
     packed = [zstd.compress(column) for column in plain]
     return np.array([len(chunk) for chunk in packed], "<u4").tobytes() + b"".join(packed)
 
@@ -118,8 +117,19 @@ def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> lis
         begin = int(begins[place])
         raw = decompressed(payload[begin : begin + int(lengths[place])])
         kind = _KINDS[name]
-        columns.append(in_order(raw, np.dtype(kind).itemsize, kind))
+        columns.append(_in_order(raw, np.dtype(kind).itemsize, kind))
     return columns
+
+
+def _shuffled(column: npt.NDArray[Any]) -> bytes:
+    """Puts the first bytes of all numbers first, then the second: similar bytes compress well."""
+    return column.view(np.uint8).reshape(len(column), -1).T.tobytes()
+
+
+def _in_order(plain: bytes, width: int, kind: str) -> npt.NDArray[Any]:
+    """Returns the column that `_shuffled` made the bytes of."""
+    stacked = np.frombuffer(plain, np.uint8).reshape(width, -1)
+    return np.ascontiguousarray(stacked.T).view(kind).reshape(-1)
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -204,7 +204,7 @@ class RunWriter:
             self._profile_ids = insert_profiles(session, draft.id, draft.profiles)
             insert_costs(session, draft.id, work_out_costs(timed_graphs(session, draft.id)))
         for profile in draft.profiles:
-            profile.chunks = []  # stored and no longer needed
+            profile.timeline = None  # stored and no longer needed
 
     def index(self) -> None:
         """Makes the stored texts searchable, some at a time, so that other writers get their turn;

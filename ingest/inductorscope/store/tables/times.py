@@ -1,4 +1,4 @@
-"""The tables of profiles' kernels and events, and of the costs of lines and nodes."""
+"""The tables of profiles' kernels and timelines, and of the costs of lines and nodes."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class TraceKernel(Numbered):
 
     profile_id: Mapped[int] = part_of("profiles")
     position: Mapped[int]
-    """Number by which events refer to it."""
+    """Number by which bars of the timeline refer to it."""
     name: Mapped[str]
     category: Mapped[str]
     """Category, from `analyze.time.kernel_names`."""
@@ -34,21 +34,6 @@ class TraceKernel(Numbered):
     max_us: Mapped[float | None]
     kernel_id: Mapped[int | None] = refers_to("kernels")
     """Kernel of the run's code, if known."""
-
-
-class TraceChunk(Base):
-    """Some thousands of a trace's events in order of time, packed in columns (see
-    `store.runs.trace_events`)."""
-
-    __tablename__ = "trace_chunks"
-
-    profile_id: Mapped[int] = part_of("profiles", primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True)
-    first: Mapped[int]
-    """Position of its first event in the trace."""
-    count: Mapped[int]
-    longest_us: Mapped[float]
-    payload: Mapped[bytes]
 
 
 class Timeline(Base):
