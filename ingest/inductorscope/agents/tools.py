@@ -260,7 +260,7 @@ def _unfused(session: Session, run: str, subject: str) -> Iterator[str]:
 def _loops(session: Session, run: str, subject: str) -> Iterator[str]:
     page = fusing_page(session, run, subject)
     if page.loops is None:
-        yield prose(page.loops_missing) or "The run has no C++ kernel."
+        yield "The run has no C++ kernel."
         return
     of = f" with {code(page.loops.instructions)}" if page.loops.instructions else ""
     yield f"{page.loops.vectorised} of {len(page.loops.rows)} loops are vectorised{of}.\n"

@@ -287,7 +287,3 @@ def test_loops_say_whether_and_why_they_are_not_vectorised(
     assert (yes["loops"], yes["how"]) == (
         ["4", "8 (reduction)"], "16 at a time along the loop of 8",
     )  # fmt: skip
-
-
-def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run: str) -> None:
-    assert "Capture the model here to get it." in api(known, urls.fusing(run))["loops_missing"]

@@ -1,16 +1,9 @@
-"""Torch's own report during a capture: which C++ loops are vectorised."""
+"""Torch's own report of C++ loops during a capture."""
 
 import msgspec
 
 from inductorscope.fields import Prose
 from inductorscope.formats.capture_facts import LoopFacts, parse_facts
-
-NO_LOOPS = "This run has no record of which loops of C++ kernels are vectorised."
-AGAIN = " New captures have it: capture the model again."
-BY_HAND = (
-    " Capture the model here to get it. Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload "
-    "that text together with the log."
-)
 
 
 class LoopNest(msgspec.Struct, frozen=True):
@@ -32,19 +25,16 @@ class TorchReport(msgspec.Struct, frozen=True):
     """The vector instructions of C++ kernels; None if no capture recorded their loops."""
     nests: list[LoopNest] = msgspec.field(default_factory=list)
     """Nests that are not vectorised first."""
-    missing: Prose = ""
-    """Why there is no record of loops, and how to get it."""
 
 
 def report_in_capture(facts_text: bytes | None) -> TorchReport:
     """The report in the text of a `capture.json`; None for a run that was not captured."""
     facts = None if facts_text is None else parse_facts(facts_text)
-    if facts is None:
-        return TorchReport(missing=NO_LOOPS + BY_HAND)
-    if facts.vectors is None:
-        return TorchReport(missing=NO_LOOPS + AGAIN)
-    nests = sorted(map(_nest, facts.vectors.nests), key=lambda nest: nest.vectorised)
-    return TorchReport(facts.vectors.instructions, nests)
+    if facts is None or facts.vectors is None:
+        return TorchReport()
+    vectors = facts.vectors
+    nests = sorted(map(_nest, vectors.nests), key=lambda nest: nest.vectorised)
+    return TorchReport(vectors.instructions, nests)
 
 
 def _nest(nest: LoopFacts) -> LoopNest:

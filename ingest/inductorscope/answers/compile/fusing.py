@@ -111,7 +111,6 @@ class FusingPage(CompilesPage, frozen=True):
     more_hints: int
     loops: LoopTable | None
     """Which loops of C++ kernels are vectorised, and why the others are not."""
-    loops_missing: Prose
 
 
 def fusing_page(
@@ -189,7 +188,6 @@ def fusing_page(
         hints=hints[:PAGE],
         more_hints=max(0, len(hints) - PAGE),
         loops=table,
-        loops_missing=says.missing,
     )
 
 
