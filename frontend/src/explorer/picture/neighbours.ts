@@ -5,9 +5,8 @@ import { type Graph, giverFor } from "./graph";
 export interface Neighbour {
   /** Position of its group in the graph. */
   group: number;
-  /** A node of the supplying call, and a node of the other call that uses it. */
+  /** A node of the supplying call that the other one uses. */
   given: number;
-  taken: number;
   values: number;
   /** Groups that run between the two. */
   between: number[];
@@ -41,7 +40,7 @@ export function takersOf(graph: Graph, group: number): Neighbour[] {
     through(graph, given, "users").flatMap((taken) =>
       (graph.nodes[taken]?.groups ?? [])
         .filter((taker) => taker > group && giverFor(graph, given, taker) === group)
-        .map((taker) => ({ group: taker, given, taken, between: between(group, taker) })),
+        .map((taker) => ({ group: taker, given, between: between(group, taker) })),
     ),
   );
   return gathered(found.sort((one, other) => one.group - other.group));
@@ -54,7 +53,7 @@ export function giversOf(graph: Graph, group: number): Neighbour[] {
       const giver = giverFor(graph, given, group);
       const isInside = graph.nodes[given]?.groups.includes(group);
       if (giver === null || isInside) return [];
-      return [{ group: giver, given, taken, between: between(giver, group) }];
+      return [{ group: giver, given, between: between(giver, group) }];
     }),
   );
   return gathered(found.sort((one, other) => other.group - one.group));
