@@ -30,7 +30,7 @@ def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{timed}/time")
-    for chart in ("eager-compiled", "groups", "timeline", "categories"):
+    for chart in ("groups", "timeline", "categories"):
         assert set(drawn(page, chart)) == {"bar"}
     assert drawn(page, "map") == ["treemap"]
     with page.expect_download() as saved:

@@ -16,51 +16,6 @@ export function plain(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
-export function eagerAndCompiled(data: TimeData): Drawn {
-  const medians: Record<string, number | null> = {
-    compiled: data.timings.compiled?.median_ms ?? data.compiled_ms,
-    eager: data.timings.eager?.median_ms ?? data.eager_ms,
-  };
-  const labels = ["compiled", "eager"].filter((label) => medians[label] != null);
-  const most = Math.max(...labels.map((label) => data.timings[label]?.p90 ?? medians[label] ?? 0));
-  const { unit, size } = unitOfTime(most * 1000);
-  const scaled = (ms: number) => (ms * 1000) / size;
-  return (colours) => ({
-    rows: labels.length,
-    traces: labels.map((label, at) => {
-      const { median_ms, p10, p90 } = data.timings[label] ?? {};
-      const median = medians[label] ?? 0;
-      const what = median_ms === undefined ? "mean" : "median";
-      return {
-        type: "bar",
-        orientation: "h",
-        name: label,
-        x: [scaled(median)],
-        y: [at],
-        marker: { color: colours(label === "compiled" ? "accent" : "eager") },
-        error_x: {
-          type: "data",
-          visible: p10 !== undefined && p90 !== undefined,
-          symmetric: false,
-          array: [scaled(Math.max(0, (p90 ?? median) - median))],
-          arrayminus: [scaled(Math.max(0, median - (p10 ?? median)))],
-          color: colours("ink"),
-          thickness: 1.2,
-        },
-        hovertemplate: `${label}: ${what} %{x:.4~g} ${unit}<extra></extra>`,
-      };
-    }),
-    layout: {
-      barmode: "overlay",
-      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } }, rangemode: "tozero" },
-      // The time is next to the bar, where neither a short bar nor a whisker covers it.
-      yaxis: named(
-        labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
-      ),
-    },
-  });
-}
-
 interface Row {
   label: string;
   us: number;

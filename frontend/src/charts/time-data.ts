@@ -1,19 +1,9 @@
 // The data in the time page for its charts.
 import type { GroupChange, MapPart as Tile, TimelinePart } from "../shared/api";
 
-export interface Timing {
-  median_ms?: number;
-  mean_ms?: number;
-  p10?: number;
-  p90?: number;
-}
-
 export type { Tile };
 
 export interface TimeData {
-  eager_ms: number | null;
-  compiled_ms: number | null;
-  timings: Record<string, Timing>;
   /** Number of steps that the profile sums over. */
   steps: number;
   /** What a time in the profile refers to: "a step" or "of the trace". */

@@ -1,6 +1,6 @@
 // Entry of the time pages: their charts, from the JSON in the page, with their downloads.
 import { pause } from "../shared/frames";
-import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
+import { byCategory, type Drawn, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
 import { cutLabels, timeMap } from "./map";
 import { offer } from "./offer";
@@ -8,7 +8,6 @@ import { listen, plot } from "./plot";
 import type { TimeData } from "./time-data";
 
 const CHARTS: Record<string, (data: TimeData) => Drawn> = {
-  "eager-compiled": eagerAndCompiled,
   groups,
   timeline,
   categories: byCategory,

@@ -9,6 +9,8 @@ import pytest
 from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Run
 from starlette.testclient import TestClient
 
 from tests.support.html import one_line
@@ -53,6 +55,28 @@ def test_costs_of_lines_sum_to_the_kernels(
         inside = sum(tile["us"] for tile in page["map"] if tile["parent"] == parent)
         assert inside == pytest.approx(tiles[parent]), parent
     assert all(line["path"].endswith("models.py") for line in page["source_lines"][:3])
+
+
+def test_how_much_a_step_varies_is_said_where_it_is_known(
+    filled: TestClient, filled_settings: Settings
+) -> None:
+    run = filled.get("/api/").json()["runs"][0]["id"]
+    engine = make_engine(filled_settings)
+    with sessions(engine).begin() as session:
+        row = session.get_one(Run, run)
+        before = row.eager_ms, row.compiled_ms, row.timings
+        row.eager_ms, row.compiled_ms = None, 2.5
+        row.timings = {"compiled": {"p10": 2.0, "p90": 3.0}, "eager": "unknown"}
+    try:
+        text = one_line(filled.get(f"/runs/{run}/time").text)
+    finally:
+        with sessions(engine).begin() as session:
+            row = session.get_one(Run, run)
+            row.eager_ms, row.compiled_ms, row.timings = before
+        engine.dispose()
+    assert "2.50 ms per step compiled (8 of 10 took 2.00 ms to 3.00 ms)" in text.replace(
+        "\u202f", " "
+    )
 
 
 def test_kernels_say_what_their_times_are_of_and_leave_out(
