@@ -72,8 +72,7 @@ def test_prefix_and_context() -> None:
         b"{}",
         True,
     )
-    assert (*only.prefix[:2], only.time, only.pid) == (b"V", b"1121", "01:25:55.678000", 419)
-    assert (only.prefix[3:], only.line) == ((b"torch/_dynamo/utils.py", b"2126"), 1)
+    assert (only.pid, only.line) == (419, 1)
     assert (only.rank, only.compile_id, only.attempt) == (3, "0/1", 2)
     assert not log.dropped
 
@@ -195,9 +194,7 @@ def test_prefixes_of_other_generations(prefix: str) -> None:
     text = record("a", payload="x", more=', "rank": 1').replace(PREFIX, prefix)
     (first,), log = read(text)
     assert (first.kind, first.payload, first.rank) == ("a", b"x", 1)
-    assert first.prefix[3].endswith(b"utils.py")
-    assert first.prefix[4] == b"2126"
-    assert first.time.startswith("01:25:55")
+    assert first.pid in (419, 139733182882816)
     assert not log.dropped
 
 

@@ -27,7 +27,7 @@ def test_kernels_alone() -> None:
     first, second = log.kernels
     assert (first.ms, first.gb_per_s, first.key) == (0.003, 88.09, "c7fweebsor")
     assert (second.registers, second.spills, second.shared_bytes) == (156, 2, 4096)
-    assert (second.line, log.problems) == (2, [])
+    assert log.problems == []
     (alone,) = parse_benchmark_log("0.012ms    0.003GB    250.00GB/s\n").kernels
     assert (alone.ms, alone.gigabytes, alone.gb_per_s, alone.key) == (0.012, 0.003, 250, None)
 

@@ -16,8 +16,8 @@ LARGEST = 2**63
 # Variants: a prefix `[rank0]:` or torchrun's `[default0]:`, no level, YYYYMMDD by some glog
 # versions, numbers padded with spaces, ` [0/0]` after the bracket, Windows paths.
 _PREFIX = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}([A-Z]?)(\d{4}|\d{8}) "
-    rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,18}) {1,20}(.{1,1000}?):(\d{1,9})\]"
+    rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}[A-Z]?(?:\d{4}|\d{8}) "
+    rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})? {1,20}(\d{1,18}) {1,20}.{1,1000}?:\d{1,9}\]"
     rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{(?:\"(\w{1,80})\":)?)"
 )
 
@@ -96,16 +96,10 @@ class LogRecord(msgspec.Struct):
     """Whether the payload matches its MD5; None without a payload."""
     head: bytes = b""
     """The metadata as logged."""
-    prefix: tuple[bytes, bytes, bytes, bytes, bytes] = (b"", b"", b"", b"", b"")
-    """The prefix: level, date, time, module and line."""
     repeated: bool = False
     """Whether the same valid payload came earlier in the log."""
     _metadata: dict[str, Any] | None = None
     _payload: bytes | Callable[[], bytes] | None = None
-
-    @property
-    def time(self) -> str:
-        return self.prefix[2].decode()
 
     @property
     def payload(self) -> bytes | None:
@@ -170,7 +164,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
     head = line[prefix.end() :]
     if is_suspect(head):
         head = _admitted(head, remarks)
-    level, date, time, pid, module, at, first = prefix.groups()
+    pid, first = prefix.groups()
     context = _context_of(first, head)
     kind, metadata = "" if context is None else first.decode(), None
     if context is None:
@@ -196,8 +190,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
     return LogRecord(
         kind=kind, line=number, pid=int(pid), rank=integer(context.rank),
         compile_id=_compile_id(context), attempt=integer(context.attempt),
-        digest=_text(context.has_payload), head=head, prefix=(level, date, time, module, at),
-        _metadata=metadata,
+        digest=_text(context.has_payload), head=head, _metadata=metadata,
     )  # fmt: skip
 
 

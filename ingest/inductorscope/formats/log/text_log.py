@@ -162,13 +162,11 @@ class TextLog(Log):
         if made is None:
             return None
         metadata, payload = made
-        place, _, at = line.place.rpartition(":")
-        prefix = (b"", b"", line.time.encode(), place.encode("utf-8", "replace"), at.encode())
         attempt = line.attempt if line.attempt is not None else 0 if line.compile_id else None
         record = LogRecord(
             kind=next(iter(metadata)), line=message.number, pid=line.pid, rank=line.rank,
             compile_id=line.compile_id, attempt=attempt, digest=None,
-            lines=message.last - message.number + 1, prefix=prefix, _metadata=metadata,
+            lines=message.last - message.number + 1, _metadata=metadata,
         )  # fmt: skip
         if payload is not None:
             record.payload = payload.encode("utf-8", "replace")

@@ -35,7 +35,6 @@ _SUMMARY = "SUMMARY ("
 class KernelBandwidth(msgspec.Struct):
     """Measurements of one kernel that ran alone."""
 
-    line: int
     ms: float
     gigabytes: float
     """Bytes read and written, as Inductor counts them, in 10⁹ bytes."""
@@ -69,7 +68,7 @@ def parse_benchmark_log(text: str) -> BenchmarkLog:
             summed = False
         elif _SUMMARY in line:
             summed = True
-        elif kernel := kernel_of(line, number, heading):
+        elif kernel := kernel_of(line, heading):
             log.kernels.append(kernel)
         else:
             if "GB/s" in line and "\t" in line:
@@ -98,14 +97,14 @@ def _plain(line: str) -> str:
     return line.rstrip("\r")
 
 
-def kernel_of(line: str, number: int, heading: str | None) -> KernelBandwidth | None:
+def kernel_of(line: str, heading: str | None) -> KernelBandwidth | None:
     """The measurements in a line, if any. `heading`: the kernel of a line that names none."""
     match = _MEASURE.search(line) if "GB/s" in line else None
     if match is None:
         return None
     before, after = line[: match.start()], line[match.end() :]
     ms, gigabytes, gb_per_s = map(float, match.groups())
-    kernel = KernelBandwidth(number, ms, gigabytes, gb_per_s)
+    kernel = KernelBandwidth(ms, gigabytes, gb_per_s)
     keyed = _KERNEL.match(before if before.strip() else heading or "")
     if keyed:
         kernel.key = keyed.group(1)

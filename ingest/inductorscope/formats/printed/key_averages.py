@@ -46,9 +46,6 @@ class KeyAverages(list[KeyAverageRow]):
     problems: list[Problem] = field(default_factory=list)
     steps: int | None = None
     """Number of profiled steps in the sums, if the file has it."""
-    line: int | None = None
-    """First line of a table, from 1."""
-    lines: int = 0
 
 
 class _CaptureFile(msgspec.Struct):
@@ -102,12 +99,11 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     headings = _GAP.split(lines[first + 1].strip())
     if headings[:1] != ["Name"] or "# of Calls" not in headings:
         return None
-    table = KeyAverages(line=first + 1)
+    table = KeyAverages()
     columns = [(match.start(), match.end()) for match in re.finditer(r"-+", rule)]
     for number in range(first + 3, len(lines)):
         line = lines[number].rstrip("\r")
         if _RULE.match(line):
-            table.lines = number - first + 1
             return table
         row = _row(dict(zip(headings, _cells(line, columns), strict=False)))
         if row is None:
@@ -115,7 +111,6 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
         else:
             table.append(row)
     table.problems.append(Problem(len(lines), "the table is cut short"))
-    table.lines = len(lines) - first
     return table
 
 
