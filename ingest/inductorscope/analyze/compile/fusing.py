@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from inductorscope.analyze.compile.model import Spoken
-from inductorscope.formats.log.torch_logs import Fusion, LoggedNode
+from inductorscope.formats.log.torch_logs import LoggedNode
 
 KNOWN_REASONS = (
     (
@@ -33,19 +31,10 @@ def in_words(reason: str) -> str:
     return next((meaning for part, meaning in KNOWN_REASONS if part in reason), "")
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """Whether two nodes were fused."""
-
-    one: str
-    other: str
-    tried: list[Fusion]
-    text: str
-
-
-def ask(spoken: Sequence[Spoken], name: str, other_name: str) -> list[Answer]:
-    """The answer for each compile with both nodes. A name is that of a scheduler node or an FX
-    node."""
-    answers: list[Answer] = []
+def ask(spoken: Sequence[Spoken], name: str, other_name: str) -> list[str]:
+    """Says for each compile with both nodes whether they were fused. A name is that of a scheduler
+    node or an FX node."""
+    answers: list[str] = []
     if not name or not other_name:
         return answers
     compiles = dict.fromkeys(node.compile_id for log in spoken for node in log.nodes)
@@ -67,13 +56,12 @@ def _answer(
     compile_id: str | None,
     first: list[LoggedNode],
     second: list[LoggedNode],
-) -> Answer:
+) -> str:
     names, others = {node.name for node in first}, {node.name for node in second}
     where = f"in compile {compile_id}" if compile_id else "in the log"
     both = f"{_described(first)} and {_described(second)}"
-    name, other_name = first[0].name, second[0].name
     if names & others:
-        return Answer(name, other_name, [], f"{both} are already one node {where}.")
+        return f"{both} are already one node {where}."
     tried = [
         fusion
         for log in spoken
@@ -85,16 +73,13 @@ def _answer(
         )
     ]
     if any(fusion.fused for fusion in tried):
-        return Answer(name, other_name, tried, f"{both} were fused {where}.")
+        return f"{both} were fused {where}."
     if tried:
-        return Answer(
-            name, other_name, tried, f"{both} were not fused {where}: {tried[-1].reason}."
-        )
-    return Answer(
-        name, other_name, [],
+        return f"{both} were not fused {where}: {tried[-1].reason}."
+    return (
         f"{both} were never tried together {where}: only nodes that share a buffer or are next to "
-        "each other are.",
-    )  # fmt: skip
+        "each other are."
+    )
 
 
 def _holds(names: set[str], node: str) -> bool:

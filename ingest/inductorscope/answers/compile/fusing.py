@@ -3,11 +3,9 @@
 from collections import Counter
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import ask, in_words
-from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken
 from inductorscope.analyze.fusing.rules import RULES
 from inductorscope.answers.compile.parts import CompilesPage, read_run_story
 from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
@@ -20,7 +18,6 @@ from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.torch_logs import Hint
-from inductorscope.store.tables.models import Graph
 
 PAGE = 300
 SHOWN = 100
@@ -28,34 +25,6 @@ SHOWN = 100
 UNFIXABLE = frozenset(("library", "between", "split"))
 """Rules that no change to sizes or settings would satisfy: pairs that they affect are shown only on
 request."""
-
-
-class ScheduledNode(msgspec.Struct, frozen=True):
-    """A scheduler node in a TORCH_LOGS text."""
-
-    name: str
-    kind: str
-    origins: list[str]
-    file: str | None
-    line: int | None
-    code: str | None
-
-
-class FusionRow(msgspec.Struct, frozen=True):
-    """Two nodes that Inductor tried to fuse, and the result."""
-
-    compile_id: str | None
-    one: ScheduledNode
-    other: ScheduledNode
-    fused: bool
-    reason: str
-    meaning: Prose
-    count: int
-    log: int | None
-    """The stored file with the text."""
-    line: int
-    graph: str | None
-    """The graph of its compile, if there is exactly one."""
 
 
 class HintRow(Hint):
@@ -103,10 +72,10 @@ class FusingPage(CompilesPage, frozen=True):
     """The log's answers about nodes a and b."""
     names: Hidden[list[str]]
     """Names to choose from: scheduler nodes and FX nodes."""
-    fusions: list[FusionRow]
-    total: int
-    whole: int
+    tried: int
+    """Pairs of nodes in the logs that torch tried to fuse."""
     reasons: list[ReasonCount]
+    """Why it did not."""
     hints: list[HintRow]
     more_hints: int
     loops: LoopTable | None
@@ -140,18 +109,11 @@ def fusing_page(
         or (not rule and (row.rule not in UNFIXABLE or words or a or counts.keys() <= UNFIXABLE))
     ]
     shown.sort(key=lambda row: (-(row.saved_us or 0.0), -row.saved))
-    slugs = _graphs(session, run_id)
-    every = [
-        _row(log, fusion, nodes, logs, slugs)
-        for log in story.spoken
-        for nodes in [{(node.compile_id, node.name): node for node in log.nodes}]
-        for fusion in log.fusions
-    ]
-    matching = [row for row in every if not words or _holds(row, words)]
+    tried = [fusion for log in story.spoken for fusion in log.fusions]
     reasons: Counter[str] = Counter()
-    for row in every:
-        if not row.fused:
-            reasons[row.reason] += row.count
+    for fusion in tried:
+        if not fusion.fused:
+            reasons[fusion.reason] += fusion.count
     hints = [
         view(HintRow, hint, log=logs.get(log.path)) for log in story.spoken for hint in log.hints
     ]
@@ -176,11 +138,9 @@ def fusing_page(
         ir=all(known.ir for known in facts.values()),
         rules=[RuleCount(name, RULES[name], counts[name]) for name in RULES if counts[name]],
         notes=notes,
-        answers=[answer.text for answer in ask(story.spoken, a, b)],
+        answers=ask(story.spoken, a, b),
         names=list(names)[:2000],
-        fusions=matching[:PAGE],
-        total=len(matching),
-        whole=len(every),
+        tried=len(tried),
         reasons=[
             ReasonCount(reason, in_words(reason), count)
             for reason, count in reasons.most_common(50)
@@ -197,48 +157,4 @@ def _mentions(row: UnfusedRow, words: list[str]) -> bool:
         for side in (row.one, row.other)
     ]
     text = " ".join([row.graph, row.title, *row.reasons, *row.buffers, *sides]).lower()
-    return all(word in text for word in words)
-
-
-def _graphs(session: Session, run_id: str) -> dict[str, str | None]:
-    """Maps compile ids to their graph; None where a compile has several."""
-    slugs: dict[str, str | None] = {}
-    query = select(Graph.compile_id, Graph.slug).where(
-        Graph.run_id == run_id, Graph.compile_id.is_not(None)
-    )
-    for compile_id, slug in session.execute(query):
-        if compile_id is not None:
-            slugs[compile_id] = None if compile_id in slugs else slug
-    return slugs
-
-
-def _row(
-    log: Spoken,
-    fusion: Fusion,
-    nodes: dict[tuple[str | None, str], LoggedNode],
-    logs: dict[str, int],
-    graphs: dict[str, str | None],
-) -> FusionRow:
-    return view(
-        FusionRow,
-        fusion,
-        one=_node(fusion.one, nodes.get((fusion.compile_id, fusion.one))),
-        other=_node(fusion.other, nodes.get((fusion.compile_id, fusion.other))),
-        meaning=in_words(fusion.reason),
-        log=logs.get(log.path),
-        graph=graphs.get(fusion.compile_id or ""),
-    )
-
-
-def _node(name: str, node: LoggedNode | None) -> ScheduledNode:
-    if node is None:
-        return ScheduledNode(name=name, kind="", origins=[], file=None, line=None, code=None)
-    return view(ScheduledNode, node, name=name)
-
-
-def _holds(row: FusionRow, words: list[str]) -> bool:
-    parts = [row.compile_id or "", row.reason, "fused" if row.fused else "not fused"]
-    for node in (row.one, row.other):
-        parts += [node.name, *node.origins, node.code or ""]
-    text = " ".join(parts).lower()
     return all(word in text for word in words)
