@@ -30,7 +30,7 @@ from inductorscope.answers.compare.page import (
 from inductorscope.answers.compare.said import sentences
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.compare.step import steps
-from inductorscope.answers.compare.texts import explained, peak_step, plans_of
+from inductorscope.answers.compare.texts import explained, peaks_of, plans_of
 from inductorscope.answers.machine.compared import Called, machine_differences
 from inductorscope.answers.parts import run_of, state_of
 from inductorscope.fields import view
@@ -95,7 +95,7 @@ def _compare(session: Session, before: Run, after: Run) -> Difference:
         changed=sum(row.change != "same code" for row in rows),
         machine=machine_differences(session, run, other, pairs, names),
         graphs=_graph_pairs(left, right, plans),
-        peak=peak_step(plans[0], plans[1], groups),
+        peak=peaks_of(*plans),
         nodes=nodes[:MOST],
         node_count=len(nodes),
         compiling=compiling_rows(session, run, other),

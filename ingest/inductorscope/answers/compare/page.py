@@ -73,14 +73,6 @@ class GroupRow(msgspec.Struct, frozen=True):
     group."""
 
 
-class PeakBar(msgspec.Struct, frozen=True):
-    """A part of the difference of two peaks, in bytes."""
-
-    title: str
-    more_bytes: int
-    buffers: int
-
-
 class Peak(msgspec.Struct, frozen=True):
     """The graph of a run whose wrapper allocates most, and the bytes at its peak."""
 
@@ -88,12 +80,11 @@ class Peak(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class PeakStep(msgspec.Struct, frozen=True):
-    """The difference of the peaks from A to B; the bars sum to it."""
+class PeakPair(msgspec.Struct, frozen=True):
+    """The peaks of both runs."""
 
     a: Peak
     b: Peak
-    bars: list[PeakBar]
 
 
 class GraphPair(msgspec.Struct, frozen=True):
@@ -147,7 +138,7 @@ class Difference(msgspec.Struct, frozen=True):
     machine: list[MachineDifference]
     """Machine code of kernels with a single counterpart, if it differs."""
     graphs: list[GraphPair]
-    peak: PeakStep | None
+    peak: PeakPair | None
     """Memory; None if a run has no wrappers to read."""
     nodes: list[NodeRow]
     node_count: int

@@ -1,6 +1,5 @@
 """What the generated code of two runs shows about their kernels and memory, beyond their pairs."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -8,11 +7,10 @@ from functools import cache, cached_property
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compare.kernels import Group
 from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.machine.geometry import Geometry, other_geometry
 from inductorscope.analyze.memory.records import MemoryPlan
-from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakBar, PeakStep
+from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakPair
 from inductorscope.answers.compare.sides import Side
 from inductorscope.answers.explorer.benchmark import LEFT_OUT
 from inductorscope.answers.machine.geometry import Launches
@@ -43,43 +41,12 @@ def plans_of(session: Session, side: Side) -> dict[str, MemoryPlan]:
     return plans
 
 
-def peak_step(
-    a: dict[str, MemoryPlan], b: dict[str, MemoryPlan], groups: Sequence[Group]
-) -> PeakStep | None:
-    """Compares the peaks. `a`, `b`: plans by graph. Two buffers are the same if kernels that do the
-    same work write them first."""
+def peaks_of(a: dict[str, MemoryPlan], b: dict[str, MemoryPlan]) -> PeakPair | None:
+    """Returns the largest peak of each run, from its plans by graph."""
     if not a or not b:
         return None
     sides = [max(plans.items(), key=lambda item: item[1].peak) for plans in (a, b)]
-    group_of = {
-        (side, call.graph.slug, call.kernel, call.handle): number
-        for number, group in enumerate(groups)
-        for side, calls in enumerate((group.left, group.right))
-        for call in calls
-    }
-    held: dict[int | None, list[list[int]]] = defaultdict(lambda: [[], []])
-    for side, (slug, plan) in enumerate(sides):
-        for number in plan.peak_storages:
-            storage = plan.storages[number]
-            first = next((touch for touch in storage.touches if touch.writes), None)
-            key = group_of.get((side, slug, first.kernel, first.handle)) if first else None
-            held[key][side].append(storage.nbytes or 0)
-    parts: dict[str, list[int]] = {
-        "buffers of the same kernels, larger or smaller": [],
-        "buffers that only A holds at its peak": [],
-        "buffers that only B holds at its peak": [],
-        "buffers whose kernel is not known": [],
-    }
-    same, gone, new, unknown = parts.values()
-    for key, (ours, theirs) in held.items():
-        into = unknown if key is None else same if ours and theirs else gone if ours else new
-        if into is not same or sum(ours) != sum(theirs):
-            into += [*(-nbytes for nbytes in ours), *theirs]
-    bars = [PeakBar(title, sum(part), len(part)) for title, part in parts.items() if part]
-    (one, before), (other, after) = sides
-    return PeakStep(
-        Peak(one, before.peak), Peak(other, after.peak), [bar for bar in bars if bar.more_bytes]
-    )
+    return PeakPair(*(Peak(slug, plan.peak) for slug, plan in sides))
 
 
 def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dict[int, list[str]]:
