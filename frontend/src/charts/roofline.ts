@@ -10,8 +10,6 @@ import { type Chart, type Colours, listen, plot, startChart } from "./plot";
 interface Roofline {
   peaks: Peaks;
   kernels: Kernel[];
-  /** Whether they come from a trace alone. */
-  trace: boolean;
 }
 
 /** Operations per byte below which a point would be outside the chart. */
@@ -44,10 +42,8 @@ function standingOf(kernel: Kernel): string {
 
 function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
-  // A trace alone records operations without their type, so any limit may apply.
-  const anyType = data.trace && placed.some(({ kernel }) => kernel.operations);
   const peaks = Object.entries(data.peaks.matmul).filter(
-    ([dtype]) => anyType || dtype === "float32" || used.has(dtype),
+    ([dtype]) => dtype === "float32" || used.has(dtype),
   );
   const limits = [...Map.groupBy(peaks, ([, rate]) => rate)]
     .map(([rate, alike]) => [alike.map(([dtype]) => dtype).join(", "), rate] as const)

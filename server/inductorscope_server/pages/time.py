@@ -73,10 +73,8 @@ async def load_kernels(
 
 
 async def load_roofline(
-    analysis: Analysing, run: RunId, graph: OfGraph = "", profile: Label = "",
-    bound: BoundBy = "", order: Comes = "headroom", first: First = 0,
+    analysis: Analysing, run: RunId, graph: OfGraph = "", bound: BoundBy = "",
+    order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
-    """The roofline of the code's kernels; of a profile's kernels if the run has no graph."""
-    return await analysis(
-        roofline_page, run, graph=graph, profile=profile, bound=bound, order=order, first=first,
-    )  # fmt: skip
+    """The roofline of the code's kernels."""
+    return await analysis(roofline_page, run, graph=graph, bound=bound, order=order, first=first)

@@ -21,7 +21,7 @@ from inductorscope.formats.code.layouts import ITEM_BYTES, Layout, sizes
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.text import arguments_at
 
-How = Literal["counted", "bounded", "whole", "recorded", "unknown"]
+How = Literal["counted", "bounded", "whole", "unknown"]
 """Every element counted; an upper bound; the whole operand; unknown."""
 
 

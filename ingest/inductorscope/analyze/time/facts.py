@@ -152,9 +152,6 @@ class TraceFigures(msgspec.Struct):
     """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
     regions: list[RegionTime] = msgspec.field(default_factory=list)
     findings: list[Finding] = msgspec.field(default_factory=list)
-    work: Hidden[list[tuple[int, float | None, float | None]]] = msgspec.field(default_factory=list)
-    """For kernels whose launch records Inductor's estimates: position, bytes and operations of one
-    launch."""
 
 
 class CollectiveCalls(msgspec.Struct):

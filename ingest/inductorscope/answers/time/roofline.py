@@ -14,10 +14,8 @@ from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import (
     Peaks,
-    Standing,
     peaks_of,
     predicted_us,
-    standing,
 )
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.machine.geometry import Launches
@@ -32,15 +30,9 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.runs.state import RunState, unfinished
 from inductorscope.answers.time.graph_facts import MOST_TEXT, facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import CallsOfKernel, KernelWork
-from inductorscope.answers.time.profiles import (
-    ProfileShown,
-    ProfileTable,
-    profile_tables,
-    shown_profile,
-)
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
-from inductorscope.store.tables.times import CallTime, TraceKernel
+from inductorscope.store.tables.times import CallTime
 
 SHOWN = 100
 DRAWN = 400
@@ -112,11 +104,6 @@ class RooflinePage(KernelsShown, frozen=True):
     """Predicted time of one call of each graph; None if times are known."""
     without_roof: int
     """Number of rows with an unknown roof; the prediction includes only the time to start them."""
-    profile: str | None
-    """Label of the trace that the kernels come from, in a run without a graph."""
-    profile_steps: int | None
-    profile_labels: Hidden[list[str]]
-    """The traces to choose from."""
     bound: Bound
     order: Order
 
@@ -139,14 +126,12 @@ def roofline_page(
     run_id: str,
     *,
     graph: str = "",
-    profile: str = "",
     bound: Bound = "",
     order: Order = "headroom",
     first: int = 0,
     most_text: int = MOST_TEXT,
 ) -> RooflinePage:
-    """Returns the page for the code's kernels; in a run without a graph, for a trace's kernels as
-    far as the trace records their bytes. `most_text`: bytes of texts to read."""
+    """Returns the page for the code's kernels. `most_text`: bytes of texts to read."""
     run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
@@ -159,15 +144,6 @@ def roofline_page(
         for of_kernel in [launches.of_graph(each_graph)]
         for row in _of_graph(session, each_graph, facts.works, peaks, step_us)
     ]
-    shown: ProfileShown | None = None
-    profiles: list[ProfileTable] = []
-    if not graphs:
-        profiles = profile_tables(session, run)
-        shown = shown_profile(run_id, profiles, profile)
-        if shown is not None and shown.breakdown is not None:
-            step_us = shown.breakdown.total_us / shown.by or None
-            step_from = "all device work of " + ("a step" if shown.steps else "the trace")
-            everything = _of_trace(session, shown, launches, peaks, step_us)
     whole = [row for row in everything if not graph or row.graph == graph]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
@@ -201,9 +177,6 @@ def roofline_page(
         unfinished=unfinished(session, run_id),
         graphs=[graph_name(known) for known in sorted(graphs, key=lambda known: known.position)],
         graph=graph,
-        profile=None if shown is None else shown.label,
-        profile_steps=None if shown is None else shown.steps,
-        profile_labels=[table.label for table in profiles if table.facts.breakdown is not None],
         bound=bound,
         order=order,
         first=first,
@@ -286,63 +259,3 @@ def _of_graph(
         calls = CallsOfKernel(graph.slug, kernel, by_kernel[kernel.name], peaks, step_us)
         rows += calls.by_shape(times[kernel.id]) or [calls.together(handle)]
     return rows
-
-
-def _of_trace(
-    session: Session,
-    shown: ProfileShown,
-    launches: Launches,
-    peaks: Peaks | None,
-    step_us: float | None,
-) -> list[KernelWork]:
-    """Returns the kernels of a trace whose launches record Inductor's estimate of their work."""
-    work = [] if shown.breakdown is None else shown.breakdown.work
-    recorded = {at: (moved, done) for at, moved, done in work}
-    query = select(TraceKernel).where(TraceKernel.profile_id == shown.id)
-    rows = []
-    for kernel in session.scalars(query.order_by(TraceKernel.position)):
-        if kernel.position not in recorded:
-            continue
-        calls, time_us = kernel.calls / shown.by, kernel.total_us / shown.by
-        moved, done = (None if part is None else part * calls for part in recorded[kernel.position])
-        row = KernelWork(
-            graph="",
-            name=kernel.name,
-            handle=None,
-            shapes="",
-            kind="triton",
-            category=kernel.category,
-            calls=kernel.calls,
-            time_us=time_us,
-            each_us=kernel.total_us / max(kernel.calls, 1),
-            bytes=moved,
-            how="unknown" if moved is None else "recorded",
-            hint=False,
-            inductor_bytes=None,
-            products=None,
-            operations=done,
-            dtype="",
-            standing=_recorded_standing(peaks, moved, done, time_us, step_us, calls),
-        )
-        rows.append(_launched(row, launches.in_trace(kernel)))
-    return rows
-
-
-def _recorded_standing(
-    peaks: Peaks | None,
-    moved: float | None,
-    done: float | None,
-    time_us: float,
-    step_us: float | None,
-    calls: float,
-) -> Standing:
-    """Rates a recorded kernel. The trace does not record the data type of products, so their roof
-    is unknown."""
-    of_memory = standing(
-        peaks, moved=moved, products=None, operations=None, dtype="", time_us=time_us,
-        step_us=step_us, calls=calls,
-    )  # fmt: skip
-    if done is None:
-        return of_memory
-    rate = done / time_us * 1e6 if time_us else None
-    return Standing(of_memory.bytes_per_s, rate, of_memory.memory_share)

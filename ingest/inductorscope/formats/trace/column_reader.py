@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from inductorscope.formats.border import ABSURD, LATEST_US, YEAR_S, figure
+from inductorscope.formats.border import LATEST_US, YEAR_S
 from inductorscope.formats.graph.provenance import innermost_places
 from inductorscope.formats.trace.categories import (
     ANNOTATION,
@@ -251,21 +251,11 @@ class ColumnReader:
             known = self._by_file.get((name, file))
             if known is not None:
                 return known
-        launch = LaunchEvent(
-            name, _text(file), _text(arguments.kernel_hash),
-            self._measure(arguments.kernel_num_gb, "kernel_num_gb"),
-            self._measure(arguments.kernel_flop, "kernel_flop"),
-        )  # fmt: skip
+        launch = LaunchEvent(name, _text(file), _text(arguments.kernel_hash))
         number = self._launches.setdefault(launch, len(self._launches))
         if launch.file is not None:
             self._by_file[name, launch.file] = number
         return number
-
-    def _measure(self, value: object, name: str) -> float | None:
-        measured = figure(value, name)
-        if measured is None and isinstance(value, int | float):
-            self._reader.repair(ABSURD, name)
-        return measured if measured is not None and measured > 0 else None
 
     def finish(self) -> TraceColumns:
         device, calls, ops, annotations, others = self._rows

@@ -96,9 +96,6 @@ class LaunchEvent(msgspec.Struct, frozen=True):
     name: str
     file: str | None
     hash: str | None
-    gigabytes: float | None = None
-    """10⁹ bytes read and written, if kernels were benchmarked."""
-    flop: float | None = None
 
 
 class Events:

@@ -45,8 +45,6 @@ class EventArgs(msgspec.Struct, gc=False):
     kernel_file: Any = None
     kernel_hash: Any = None
     kernel_backend: Any = None
-    kernel_num_gb: Any = None
-    kernel_flop: Any = None
     collective: Any = msgspec.field(default=None, name="Collective name")
     group: Any = msgspec.field(default=None, name="Process Group Name")
     elements: Any = msgspec.field(default=None, name="In msg nelems")

@@ -75,8 +75,6 @@ class KernelTime(msgspec.Struct):
     """Whether it ran as part of a recorded graph (CUDA or HIP graphs)."""
     compiled: bool = False
     """Whether compiled code launched it."""
-    gigabytes: float | None = None
-    flop: float | None = None
     shape: UsualShape | None = None
 
 
@@ -326,8 +324,6 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
                 triton=known,
                 replayed=bool(launched.replayed[event]),
                 compiled=bool(launched.compiled[event]),
-                gigabytes=launch.gigabytes,
-                flop=launch.flop,
                 shape=usual.get(place),
             )
         )

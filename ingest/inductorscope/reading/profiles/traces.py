@@ -25,14 +25,11 @@ class TraceRead(msgspec.Struct):
     """The order in which each call of a graph launched its work."""
     timeline: TimelineDraft | None = None
     collectives: CollectiveCalls = msgspec.field(default_factory=CollectiveCalls)
-    work: list[tuple[int, float | None, float | None]] = msgspec.field(default_factory=list)
-    """For kernels whose launch records Inductor's estimates: [position, bytes, operations] of one
-    launch."""
 
     def figures(self) -> TraceFigures:
         found = self.breakdown
         findings = found.findings[:MOST_FINDINGS]
-        return view(TraceFigures, found, work=self.work, findings=findings)
+        return view(TraceFigures, found, findings=findings)
 
     def set_kernels(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
@@ -53,11 +50,6 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     kernels = _kernels(trace, found)
     read = TraceRead(found, kernels, orders=launch_orders(trace))
     read.collectives = collective_calls(trace, found.kernel_category)
-    read.work = [
-        (position, None if kernel.gigabytes is None else kernel.gigabytes * 1e9, kernel.flop)
-        for position, kernel in enumerate(trace.kernels)
-        if kernel.gigabytes is not None or kernel.flop is not None
-    ]
     if trace.detail is not None:
         packer = Packer()
         laid = lay_out(trace.detail, found, packer.add)
