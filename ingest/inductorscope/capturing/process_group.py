@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,17 @@ def resident_bytes(leader: int) -> int:
     return sum(member.resident for member in members(leader).values())
 
 
+def kill(leader: int, without: Collection[int] = ()) -> None:
+    """Kills a process and its descendants, including any that are forked meanwhile."""
+    for _ in range(100):
+        left = [pid for pid in members(leader) if pid not in without]
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left or left == [leader]:
+            return
+
+
 def _running() -> Iterator[tuple[int, Member]]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -71,12 +82,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     It uses SIGKILL without warning: an interrupted capture has nothing to clean up, and compilers
     in native code would ignore other signals.
     """
-    descendants = members(process.pid)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    for pid in descendants:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    kill(process.pid)
     deadline = time.monotonic() + _GRACE_S
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -11,26 +11,24 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 import msgspec
 
 from inductorscope.capturing.playground import order
-from inductorscope.capturing.playground.order import Done, Order, Outcome, Ready
+from inductorscope.capturing.playground.order import Done, Order, Outcome
+from inductorscope.capturing.playground.started import Warm, warm_process
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
 from inductorscope.playing.kernels import Kernels
 from inductorscope.playing.tries import Answer, Tried, TryAsked
-from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.run import NothingToRead, read_run
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
@@ -39,33 +37,25 @@ from inductorscope.store.tables.models import TRY
 IDLE_SECONDS = 600.0
 """Time without a question after which this process ends, and torch with it."""
 MOST_PRINTED = 10_000
-WARM = "inductorscope.capturing.playground.warm"
-Kind = TypeVar("Kind")
 
 
 class Playground:
     """The warm process, and what it takes to read what its tries record."""
 
-    def __init__(
-        self, settings: Settings, factory: Sessions, folder: Path, warm: subprocess.Popen[bytes]
-    ) -> None:
+    def __init__(self, settings: Settings, factory: Sessions, folder: Path, warm: Warm) -> None:
         self.settings = settings
         self.sessions = factory
         self.folder = folder
         self.kernels = Kernels(folder / "kernels")
         self.warm = warm
-        self.ready = self._answer(Ready)
 
     def try_out(self, asked: TryAsked) -> Tried:
         """Compiles the code and reads what torch recorded."""
         target, files = self.folder / "try.tar", self.folder / "files"
         shutil.rmtree(files, ignore_errors=True)
-        assert self.warm.stdin is not None
         cache = self.kernels.of(asked.person)
         wanted = Order(asked.spec, asked.code, str(target), str(cache))
-        self.warm.stdin.write(msgspec.json.encode(wanted) + b"\n")
-        self.warm.stdin.flush()
-        stopped = self._answer(Done).stopped
+        stopped = self.warm.ask(wanted, Done).stopped
         outcome, printed = Outcome(error=stopped), ""
         if target.stat().st_size:
             try:
@@ -99,10 +89,6 @@ class Playground:
         except NothingToRead:
             return None
 
-    def _answer(self, kind: type[Kind]) -> Kind:
-        assert self.warm.stdout is not None
-        return msgspec.json.decode(self.warm.stdout.readline(), type=kind)
-
 
 def _last(file: Path) -> str:
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
@@ -113,21 +99,12 @@ def _last(file: Path) -> str:
 def playground(settings: Settings) -> Iterator[Playground]:
     """Starts the warm process, and ends it."""
     engine = make_engine(settings)
-    folders = partial(tempfile.TemporaryDirectory, prefix="isc-play-", ignore_cleanup_errors=True)
-    with folders() as name, folders() as room:
-        folder = Path(name)
-        own = ("--parent", str(os.getpid()), "--room", room)
-        with subprocess.Popen(
-            program(WARM, *own, "--hide", str(settings.data)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=needed_variables(),
-        ) as warm:
-            try:
-                yield Playground(settings, sessions(engine), folder, warm)
-            finally:
-                warm.kill()
-                engine.dispose()
+    folders = tempfile.TemporaryDirectory(prefix="isc-play-", ignore_cleanup_errors=True)
+    with folders as folder, warm_process(settings) as warm:
+        try:
+            yield Playground(settings, sessions(engine), Path(folder), warm)
+        finally:
+            engine.dispose()
 
 
 def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
@@ -138,7 +115,7 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
         answers.flush()
 
     with playground(settings) as play:
-        say(play.ready)
+        say(play.warm.ready)
         while select.select([questions], [], [], IDLE_SECONDS)[0]:
             line = questions.readline()
             if not line:

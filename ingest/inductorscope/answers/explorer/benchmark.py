@@ -54,7 +54,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
     """Why there is no test case; empty if there is one."""
 
 
-_case_texts = remembered(case_texts)
+call_texts = remembered(case_texts)
 
 
 def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
@@ -88,7 +88,7 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
     """Returns the test case of a call. Raises NoCase."""
     run, graph = call_of(session, run_id, slug, kernel, handle)
     try:
-        texts = _case_texts(session, graph_texts(session, graph.id))
+        texts = call_texts(session, graph_texts(session, graph.id))
     except NotAnalysed as error:
         raise NoCase(str(error)) from None
     case = kernel_case(texts, kernel, handle)

@@ -75,6 +75,11 @@ def case_text(case: KernelCase, origin: str) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
+def reference_text(case: KernelCase) -> str:
+    """Returns the part of the file that computes the same in eager."""
+    return f"{_IMPORTS}\n{_facts(case)}\n\n{_eager(case)}\n"
+
+
 def _title(case: KernelCase, origin: str) -> str:
     safe = origin.replace("\\", "/").replace('"', "'")
     where = "" if case.device == "cpu" else f" It needs a {case.device} device."
@@ -99,11 +104,12 @@ def _facts(case: KernelCase) -> str:
         "bytes": total or 0,
         "not_compared": case.not_compared,
     }
-    numbers = "".join(f"{name} = {value}\n" for name, value in sorted(_numbers(case).items()))
+    numbers = "".join(f"{name} = {value}\n" for name, value in sorted(numbers_of(case).items()))
     return f"DEVICE = {case.device!r}\nFACTS = {json.dumps(facts, indent=4)}\n{numbers}"
 
 
-def _numbers(case: KernelCase) -> dict[str, int]:
+def numbers_of(case: KernelCase) -> dict[str, int]:
+    """Returns the names in the text that stand for numbers, with their values."""
     numbers = dict(case.hints) | case.numbers
     for name, symbol in case.subgraph.numbers.items():
         if symbol in case.hints:

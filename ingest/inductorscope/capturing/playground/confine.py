@@ -7,11 +7,14 @@ but no other process and no network. It writes only to memory, up to a limit.
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from inductorscope.capturing.playground import kernel_calls
+from inductorscope.capturing.playground.order import CACHE, PRINTED
 from inductorscope.formats.sizes import GIB, MIB
 from inductorscope.processes.memory import limit_growth
 
@@ -24,6 +27,8 @@ CPU_SECONDS = 240
 PROCESSES = 64
 FILES = 512
 NOBODY = 65534
+PLAY = Path("/play")
+"""Folder of files, in namespaces."""
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/sys")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "localtime")
@@ -40,6 +45,8 @@ class Room:
     """Further folders that they may read."""
     hidden: list[str] = field(default_factory=list)
     """Folders that stay hidden, even inside a folder that is shown."""
+    separated: bool = False
+    """Whether the kernel allows namespaces."""
 
 
 def seen(room: Room) -> list[Path]:
@@ -52,6 +59,18 @@ def seen(room: Room) -> list[Path]:
         if path.exists() and not any(path.is_relative_to(held) for held in kept if held.is_dir()):
             kept.append(path)
     return kept
+
+
+def enter(room: Room, device: str) -> Path:
+    """Limits this process, which starts those that run somebody's code, and separates it if that is
+    possible. Returns the folder for files."""
+    os.setsid()
+    kernel_calls.die_with_parent()
+    kernel_calls.adopt_orphans()
+    limit(device)
+    if room.separated:
+        separate(room)
+    return PLAY if room.separated else room.root
 
 
 def separate(room: Room) -> None:
@@ -134,6 +153,31 @@ def become_nobody(own: Iterable[Path]) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def settle(base: Path, *, separated: bool, local_sockets: bool) -> None:
+    """Prepares the process that runs somebody's code: what it prints goes to a file, its home is
+    empty, and it has no rights. `local_sockets`: CUDA does not start without them; in its
+    namespaces, it cannot reach any other process with them."""
+    printed = os.open(base / PRINTED, os.O_WRONLY | os.O_CREAT)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    os.close(printed)
+    with suppress(OSError):
+        if separated:
+            show_processes()
+    home = Path("/home") if separated else base / "home"
+    own = [home, *([Path("/tmp")] if separated else [])]  # noqa: S108  # its own
+    become_nobody([*own, base, *base.rglob("*")])
+    kernel_calls.die_with_parent()
+    with suppress(OSError):  # pages report it
+        kernel_calls.give_up_privileges()
+        kernel_calls.refuse_calls(local_sockets=local_sockets)
+    # Triton read HOME when it was imported.
+    os.environ |= {"HOME": str(home), "TRITON_HOME": str(home)}
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(base / CACHE)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(own[-1])
+    os.chdir(home)
 
 
 def protections(room: Room) -> dict[str, str]:

@@ -42,7 +42,7 @@ def is_kernel(name: PurePath) -> bool:
     return _KERNEL.fullmatch(str(name)) is not None
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(msgspec.Struct, frozen=True, tag="try"):
     """One try to compile."""
 
     spec: CaptureSpec

@@ -1,27 +1,30 @@
 """The warm process: `python -m inductorscope.capturing.playground.warm --parent PID …`.
 
 It imports torch and compiles a small function once. Each try is then a confined fork of it, and a
-further fork runs the code. Orders and answers are lines of JSON.
+further fork runs the code. A judgement of a kernel is a fork too. Orders and answers are lines of
+JSON.
 """
 
 import argparse
 import os
 import select
 import shutil
-import signal
 import sys
 import tarfile
 import tempfile
 import time
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO, Never
 
 import msgspec
 
+from inductorscope.analyze.judging.verdict import Verdict
 from inductorscope.capturing import process_group
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.playground import confine, kernel_calls
+from inductorscope.capturing.judging.order import Order as Judgement
+from inductorscope.capturing.playground import confine
 from inductorscope.capturing.playground.confine import Room
 from inductorscope.capturing.playground.order import (
     CACHE,
@@ -52,11 +55,13 @@ MOST_ARCHIVED = 64 * MIB
 class Warm:
     """The process with torch, from which tries are forked."""
 
-    def __init__(self, root: Path, hidden: list[str]) -> None:
-        self.room = Room(root, hidden=hidden)
-        self.separated = False
+    def __init__(self, folder: Path, hidden: list[str]) -> None:
+        self.room = Room(folder / "root", hidden=hidden)
+        self.kept = folder / "kept"
+        """What runs' own kernels compiled to."""
 
-    def prepare(self) -> Ready:
+    def prepare(self, *, judges: bool) -> Ready:
+        """`judges`: it is asked for judgements, not tries."""
         # Otherwise checking for a GPU would initialise it, and no fork could use it then.
         os.environ[ASK_DRIVER] = "1"
         with without_collection():
@@ -66,15 +71,21 @@ class Warm:
             from inductorscope.capturing.playground import attempt
             from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
+            if judges:
+                import scipy.stats  # noqa: F401  # every verdict needs it
+
+                from inductorscope.capturing.judging.deciding import decide_in
+
+                self.decide = decide_in
             self.attempt = attempt.attempt
-            warm_up(self.room.root)
-        if os.getuid() == 0:  # tries then run as nobody
-            for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
-                path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-        self.room.shown = [codecache._HEADER_DIR]
+            self.room.root.mkdir()
+            self.room.root.parent.chmod(0o711)  # where namespaces are missing, nobody works in it
+            (self.kept / CACHE).mkdir(parents=True)
+            warm_up(self.kept)
+        self.room.shown = [codecache._HEADER_DIR, str(self.kept)]
         protections = confine.protections(self.room)
-        self.separated = not protections["files, processes and network"]
-        cuda = torch.cuda.is_available() and self._reaches_gpu()
+        self.room.separated = not protections["files, processes and network"]
+        cuda = not judges and torch.cuda.is_available() and self._reaches_gpu()
         return Ready(protections, cuda, names_of_torch())
 
     def _reaches_gpu(self) -> bool:
@@ -99,28 +110,30 @@ class Warm:
                 self._keep(order, target)
         return _watched(keeper, order.seconds)
 
+    def judge(self, order: Judgement) -> Verdict:
+        """Decides in a fork, since this process must have neither threads nor CUDA."""
+        try:
+            with ProcessPoolExecutor(1, get_context("fork")) as fork:
+                return fork.submit(self.decide, self.room, self.kept, order).result()
+        except Exception as error:  # noqa: BLE001  # eager may raise anything
+            return Verdict(error=f"The judge failed: {type(error).__name__}: {error}"[:8000])
+
     # --- in the fork that archives the files ---
 
     def _keep(self, order: Order, target: BinaryIO) -> Never:
         """Confines this process, forks another to run the code, and archives its files."""
         status = 1
         try:
-            os.setsid()
-            kernel_calls.die_with_parent()
-            kernel_calls.adopt_orphans()
-            base, cache = self.room.root, Path(order.cache)
-            confine.limit(order.spec.device)
-            if self.separated:
-                self.room.shown.append(order.cache)  # in this fork
-                confine.separate(self.room)
-                base = Path("/play")
+            cache = Path(order.cache)
+            self.room.shown.append(order.cache)  # in this fork
+            base = confine.enter(self.room, order.spec.device)
             _lay_out(base, order.code, cache)
             runner = os.fork()
             if runner == 0:
                 self._run(order, base)
             _, ended = os.waitpid(runner, 0)
-            if not self.separated:
-                _kill_all(os.getpid(), without=os.getpid())
+            if not self.room.separated:
+                process_group.kill(os.getpid(), without=(os.getpid(),))
             _archive(base, target, cache)
             target.flush()
             status = os.waitstatus_to_exitcode(ended) and 2
@@ -131,28 +144,11 @@ class Warm:
         """Runs the code, and writes its result."""
         status = 1
         try:
-            printed = os.open(base / PRINTED, os.O_WRONLY | os.O_CREAT)
-            os.dup2(printed, 1)
-            os.dup2(printed, 2)
             os.closerange(3, confine.FILES)
-            with suppress(OSError):
-                if self.separated:
-                    confine.show_processes()
-            home = Path("/home") if self.separated else base / "home"
-            own = [home, *([Path("/tmp")] if self.separated else [])]  # noqa: S108  # its own
-            confine.become_nobody([*own, base, *base.rglob("*")])
-            kernel_calls.die_with_parent()
-            with suppress(OSError):  # the page reports it
-                kernel_calls.give_up_privileges()
-                # In its namespaces, a try cannot reach any other process with a local socket.
-                on_gpu = self.separated and order.spec.device == "cuda"
-                kernel_calls.refuse_calls(local_sockets=on_gpu)
-            # Triton read HOME when it was imported.
-            os.environ |= {"HOME": str(home), "TRITON_HOME": str(home)}
-            os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(base / CACHE)
+            separated = self.room.separated
+            local = separated and order.spec.device == "cuda"
+            confine.settle(base, separated=separated, local_sockets=local)
             del os.environ[ASK_DRIVER]
-            os.environ["TMPDIR"] = tempfile.tempdir = str(own[-1])
-            os.chdir(home)
             outcome = self.attempt(order.spec, order.code, base / FILE, base / RUN)
             sys.stdout.flush()
             (base / RESULT).write_bytes(msgspec.json.encode(outcome))
@@ -215,20 +211,9 @@ def _watched(keeper: int, seconds: int) -> Done:
 
 
 def _stop(keeper: int, why: str) -> Done:
-    _kill_all(keeper)
+    process_group.kill(keeper)
     os.waitpid(keeper, 0)
     return Done(why)
-
-
-def _kill_all(leader: int, without: int = 0) -> None:
-    """Kills a process and its descendants, including any that are forked meanwhile."""
-    for _ in range(100):
-        left = [pid for pid in process_group.members(leader) if pid != without]
-        for pid in left:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not left or left == [leader]:
-            return
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -236,6 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, required=True, help="end when this process does")
     parser.add_argument("--room", type=Path, required=True, help="empty folder for tries")
     parser.add_argument("--hide", action="append", default=[], help="folder to keep out of sight")
+    parser.add_argument("--judge", action="store_true", help="be ready for judgements, not tries")
     given = parser.parse_args(arguments)
     die_with(given.parent)
     answers = os.fdopen(os.dup(1), "wb")
@@ -246,9 +232,10 @@ def main(arguments: list[str] | None = None) -> int:
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
 
-    say(warm.prepare())
+    say(warm.prepare(judges=given.judge))
     for line in sys.stdin.buffer:
-        say(warm.run(msgspec.json.decode(line, type=Order)))
+        order = msgspec.json.decode(line, type=Order | Judgement)
+        say(warm.run(order) if isinstance(order, Order) else warm.judge(order))
     return 0
 
 

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import torch
-from torch._inductor import config
+from torch._inductor import codecache, config
 from torch._inductor.debug import DebugContext
 
 from inductorscope.capturing.inside.compiling import recording
@@ -38,6 +38,9 @@ def warm_up(room: Path) -> None:
         else:
             _compile(folder)
         logging.getLogger("torch._inductor.debug").setLevel(logging.ERROR)  # it prints paths
+    if os.getuid() == 0:  # forks then run as nobody
+        for path in (headers := Path(codecache._HEADER_DIR), *headers.iterdir()):
+            path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
 
 
 def names_of_torch() -> dict[str, list[str]]:

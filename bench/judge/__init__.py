@@ -1,0 +1,1 @@
+"""Attacks the judge of kernels, and shows it honest and wrong ones."""

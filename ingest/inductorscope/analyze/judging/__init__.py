@@ -1,0 +1,1 @@
+"""What a judgement of a kernel is made of: further shapes, and the verdict."""

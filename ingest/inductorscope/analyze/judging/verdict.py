@@ -1,0 +1,115 @@
+"""The verdict on a kernel: is it correct, honest, faster; with reasons and figures."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from inductorscope.analyze.measure.judge import Judged, judge
+from inductorscope.fields import Prose
+from inductorscope.units import milliseconds, plural, signed_percent
+
+Answer = Literal["yes", "no", "not known"]
+TOLD = 3
+"""Most reasons that are told."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One of the three questions."""
+
+    answer: Answer = "not known"
+    reasons: list[Prose] = []
+    """Sentences: why it is no, or not known."""
+    checked: list[Prose] = []
+    """What was looked at."""
+
+
+class ShapeResult(msgspec.Struct, frozen=True):
+    """How a kernel did at one shape."""
+
+    sizes: dict[str, int]
+    """Symbol → value; empty if the graph has none."""
+    ok: bool
+    why: Prose = ""
+    share: float = 0.0
+    """The largest error as a share of what is allowed."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge says of a kernel."""
+
+    accepted: bool = False
+    """Whether it is correct and honest."""
+    correct: Part = Part()
+    honest: Part = Part()
+    faster: Part = Part()
+    judged: Judged | None = None
+    """Times of a call: A is the original, B the candidate."""
+    shapes: list[ShapeResult] = []
+    gb_per_s: float | None = None
+    resources: dict[str, Any] = {}
+    """Registers, spills and shared memory of a Triton kernel."""
+    before: dict[str, Any] = {}
+    """Those of the original."""
+    unconfined: dict[str, str] = {}
+    """Protections that are missing here, with the reason."""
+    error: str = ""
+    """Why it did not run: a compiler's message, or how its process ended."""
+    seconds: float = 0.0
+
+
+def concluded(
+    error: str, wrong: Sequence[str], dishonest: Sequence[str], shapes: list[ShapeResult],
+    times: tuple[list[float], list[float]], *, tested: int, against_eager: bool, nbytes: int,
+    resources: tuple[dict[str, Any], dict[str, Any]], seconds: float,
+) -> Verdict:  # fmt: skip
+    """Makes the verdict of what was found."""
+    judged = judge(*times) if times[1] and not (error or dishonest) else None
+    further = plural(max(len(shapes) - 1, 0), "further shape")
+    beside = "eager, float64 and the original" if against_eager else "the original alone"
+    checked = [f"{plural(tested, 'call')}, at {further} that the guards allow, beside {beside}."]
+    if not against_eager:
+        checked.append("The graph's texts do not say which FX nodes compute it.")
+    reasons = [*wrong[:TOLD], *([error.partition("\n")[0]] if error else [])]
+    failed = bool(wrong or (error and not dishonest))
+    unknown: Answer = "not known" if error or wrong else "yes"
+    return Verdict(
+        accepted=not (wrong or dishonest or error),
+        correct=Part("no" if failed else "yes", reasons, checked),
+        honest=Part("no" if dishonest else unknown, list(dishonest[:TOLD])),
+        faster=_of_time(judged),
+        judged=judged,
+        shapes=shapes,
+        gb_per_s=nbytes / judged.b_ms / 1e6 if judged and nbytes else None,
+        before=resources[0],
+        resources=resources[1],
+        error=error,
+        seconds=seconds,
+    )
+
+
+def _of_time(judged: Judged | None) -> Part:
+    if judged is None:
+        return Part(reasons=["It was not timed."])
+    said = (
+        f"A call takes {milliseconds(judged.b_ms)}, the original's {milliseconds(judged.a_ms)}: "
+        f"{signed_percent(judged.shift)} "
+        f"({signed_percent(judged.low)} to {signed_percent(judged.high)})"
+    )
+    if judged.answer == "faster":
+        return Part("yes", checked=[f"{said}."])
+    if judged.answer == "cannot tell":
+        return Part("not known", [f"{said}; the interval is too wide to tell."])
+    return Part("no", [f"{said}; {judged.answer}."])
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """Returns the verdict as plain lines."""
+    lines = ["Accepted: correct and honest." if verdict.accepted else "Rejected."]
+    for name in ("correct", "honest", "faster"):
+        part: Part = getattr(verdict, name)
+        lines.append(f"{name}: {part.answer}")
+        lines += [f"  {sentence}" for sentence in (*part.reasons, *part.checked)]
+    lines += verdict.error.splitlines()[1:13]
+    lines += [f"Not confined here: {name}: {why}" for name, why in verdict.unconfined.items()]
+    return lines

@@ -1,0 +1,1 @@
+"""Judges a kernel that somebody wrote against a run's kernel."""

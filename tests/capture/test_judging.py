@@ -1,0 +1,112 @@
+"""The judge of kernels: honest ones pass; wrong and dishonest ones are refused with the reason."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.judging.shapes import allowed
+from inductorscope.analyze.judging.verdict import verdict_lines
+from inductorscope.answers.explorer.judging import cases_of
+from inductorscope.capturing.judging.order import order_of
+from inductorscope.capturing.judging.run import Judge, judging
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
+from inductorscope.store.tables.models import Graph
+from sqlalchemy import select
+
+from bench.judge.subject import FOLDER, KERNEL, ORIGIN, cases, definition, whole
+from tests.support.running import run as run_command
+
+CASES = cases()
+RECORDED = CASES[0]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
+    pytest.importorskip("torch")
+    settings = Settings(data=tmp_path_factory.mktemp("data"), database_url="")
+    with judging(settings) as made:
+        yield made
+
+
+def test_further_shapes_are_those_that_guards_allow() -> None:
+    hints = {"s0": 32, "s1": 8}
+    ranges = {"s0": "[2, 64]", "s1": "[2, int_oo]"}
+    guards = ["s1 <= s0", "Eq(Mod(s1, 8), 0)"]
+    assert allowed({"s0": 16, "s1": 16}, hints, ranges, guards)
+    assert not allowed({"s0": 65, "s1": 8}, hints, ranges, guards)
+    assert not allowed({"s0": 8, "s1": 16}, hints, ranges, guards)
+    assert not allowed({"s0": 16, "s1": 12}, hints, ranges, guards)
+    assert len(CASES) == 17
+
+
+def test_a_source_alone_is_put_between_the_quotes_of_the_original() -> None:
+    source = definition(RECORDED).split("'''")[1]
+    assert order_of(CASES, ORIGIN, source).candidate.count(source.strip()) == 1
+    with pytest.raises(NoCase, match="does not define"):
+        order_of(CASES, ORIGIN, "other = async_compile.cpp_pybinding([], '''''')")
+
+
+def test_the_runs_own_kernel_is_accepted(judge: Judge) -> None:
+    verdict = judge.judge(order_of(CASES, ORIGIN, definition(RECORDED)))
+    assert verdict.accepted, verdict
+    assert len(verdict.shapes) == 17
+    assert verdict.judged is not None
+    assert verdict_lines(verdict)[0].startswith("Accepted")
+
+
+ELSEWHERE = "return honest({name: value.clone() for name, value in given.items()})"
+ONCE = "if not kept:\n    kept.append(honest(given))\nreturn given"
+ATTACKS = [
+    ("kept = []", ONCE, "correct", "values"),
+    ("", ELSEWHERE, "correct", "before they are written"),
+    ("time.perf_counter = lambda: 0.0", "return honest(given)", "honest", "time.perf_counter"),
+    ("import os\nos._exit(0)", "return honest(given)", "correct", "ended with status 0"),
+]
+
+
+@pytest.mark.parametrize(("before", "kernel", "question", "why"), ATTACKS)
+def test_a_dishonest_kernel_is_refused(
+    judge: Judge, before: str, kernel: str, question: str, why: str
+) -> None:
+    verdict = judge.judge(order_of(CASES, ORIGIN, whole(RECORDED, before, kernel)))
+    part = getattr(verdict, question)
+    assert not verdict.accepted
+    assert part.answer == "no"
+    assert why in part.reasons[0], part
+
+
+def test_a_kernel_that_is_wrong_at_other_shapes_is_refused(judge: Judge) -> None:
+    tail = "(ks0*ks1); x0+="
+    text = definition(RECORDED).replace(tail, "(ks0*ks1 - (ks1 % 4 == 2)); x0+=", 1)
+    verdict = judge.judge(order_of(CASES, ORIGIN, text))
+    assert text != definition(RECORDED)
+    assert not verdict.accepted
+    assert verdict.shapes[0].ok
+    assert KERNEL in text
+
+
+def test_the_command_says_what_cannot_be_judged(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    migrate(settings)
+    run = read_paths(
+        settings, [FOLDER], name=None, tags=[], origin="ingest", progress=lambda *_: None
+    ).run_id
+    with sessions(make_engine(settings))() as session:
+        graph = session.scalar(select(Graph.slug))
+        found = cases_of(session, run, graph or "", KERNEL, None)
+        assert len(found.cases) == 17
+        assert not found.may_run
+    file = tmp_path / "kernel.py"
+    file.write_text(definition(RECORDED))
+    for against, code, said in (
+        (f"{run}/{graph}/{KERNEL}", 3, "not captured here"),
+        (KERNEL, 2, "RUN/GRAPH/KERNEL"),
+        (f"{run}/{graph}/other", 1, "no call"),
+    ):
+        done = run_command("judge", str(file), "--against", against, "--data", str(settings.data))
+        assert done.returncode == code, done
+        assert said in done.stderr
