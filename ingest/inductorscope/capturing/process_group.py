@@ -12,6 +12,7 @@ from pathlib import Path
 _PAGE = os.sysconf("SC_PAGESIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _GRACE_S = 5.0
+_PAUSE_S = 0.002
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Member:
     resident: int
     seconds: float
     """Processor time, including that of children that have ended."""
+    ended: bool = False
+    """Whether its parent has not been told yet that it has ended."""
 
 
 def members(leader: int) -> dict[int, Member]:
@@ -50,12 +53,14 @@ def resident_bytes(leader: int) -> int:
 def kill(leader: int, without: Collection[int] = ()) -> None:
     """Kills a process and its descendants, including any that are forked meanwhile."""
     for _ in range(100):
-        left = [pid for pid in members(leader) if pid not in without]
+        found = members(leader).items()
+        left = [pid for pid, member in found if pid not in without and not member.ended]
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         if not left or left == [leader]:
             return
+        time.sleep(_PAUSE_S)
 
 
 def _running() -> Iterator[tuple[int, Member]]:
@@ -68,11 +73,9 @@ def _running() -> Iterator[tuple[int, Member]]:
             continue
         # "pid (name, perhaps with spaces) state ppid pgrp …": count from the last parenthesis
         fields = stat.rpartition(")")[2].split()
-        ticks = sum(int(field) for field in fields[11:15])
-        yield (
-            int(entry.name),
-            Member(int(fields[1]), int(fields[2]), int(fields[21]) * _PAGE, ticks / _TICKS),
-        )
+        seconds = sum(int(field) for field in fields[11:15]) / _TICKS
+        parent, group, resident = (int(fields[at]) for at in (1, 2, 21))
+        yield int(entry.name), Member(parent, group, resident * _PAGE, seconds, fields[0] == "Z")
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -43,8 +43,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     correct: Part = Part()
     honest: Part = Part()
     faster: Part = Part()
+    in_step: Part | None = None
+    """Whether the program's step is faster with it, if that was measured."""
     judged: Judged | None = None
     """Times of a call: A is the original, B the candidate."""
+    step: Judged | None = None
+    """Times of a step, likewise."""
     shapes: list[ShapeResult] = []
     gb_per_s: float | None = None
     resources: dict[str, Any] = {}
@@ -61,7 +65,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def concluded(
     error: str, wrong: Sequence[str], dishonest: Sequence[str], shapes: list[ShapeResult],
     times: tuple[list[float], list[float]], *, tested: int, against_eager: bool, nbytes: int,
-    resources: tuple[dict[str, Any], dict[str, Any]], seconds: float,
+    resources: tuple[dict[str, Any], dict[str, Any]], seconds: float, disturbed: str,
 ) -> Verdict:  # fmt: skip
     """Makes the verdict of what was found."""
     judged = judge(*times) if times[1] and not (error or dishonest) else None
@@ -77,7 +81,7 @@ def concluded(
         accepted=not (wrong or dishonest or error),
         correct=Part("no" if failed else "yes", reasons, checked),
         honest=Part("no" if dishonest else unknown, list(dishonest[:TOLD])),
-        faster=_of_time(judged),
+        faster=of_time(judged, "A call", disturbed),
         judged=judged,
         shapes=shapes,
         gb_per_s=nbytes / judged.b_ms / 1e6 if judged and nbytes else None,
@@ -88,27 +92,31 @@ def concluded(
     )
 
 
-def _of_time(judged: Judged | None) -> Part:
+def of_time(judged: Judged | None, what: str, disturbed: str = "") -> Part:
+    """Says whether it is faster. `what`: a call or a step. `disturbed`: what makes its times
+    worthless."""
     if judged is None:
         return Part(reasons=["It was not timed."])
     said = (
-        f"A call takes {milliseconds(judged.b_ms)}, the original's {milliseconds(judged.a_ms)}: "
+        f"{what} takes {milliseconds(judged.b_ms)}, the original's {milliseconds(judged.a_ms)}: "
         f"{signed_percent(judged.shift)} "
         f"({signed_percent(judged.low)} to {signed_percent(judged.high)})"
     )
+    if disturbed or judged.answer == "cannot tell":
+        return Part("not known", [f"{said}.", disturbed or "The interval is too wide to tell."])
     if judged.answer == "faster":
         return Part("yes", checked=[f"{said}."])
-    if judged.answer == "cannot tell":
-        return Part("not known", [f"{said}; the interval is too wide to tell."])
     return Part("no", [f"{said}; {judged.answer}."])
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:
     """Returns the verdict as plain lines."""
     lines = ["Accepted: correct and honest." if verdict.accepted else "Rejected."]
-    for name in ("correct", "honest", "faster"):
-        part: Part = getattr(verdict, name)
-        lines.append(f"{name}: {part.answer}")
+    for name in ("correct", "honest", "faster", "in_step"):
+        part: Part | None = getattr(verdict, name)
+        if part is None:
+            continue
+        lines.append(f"{name.replace('_', ' the ')}: {part.answer}")
         lines += [f"  {sentence}" for sentence in (*part.reasons, *part.checked)]
     lines += verdict.error.splitlines()[1:13]
     lines += [f"Not confined here: {name}: {why}" for name, why in verdict.unconfined.items()]

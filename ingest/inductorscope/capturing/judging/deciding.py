@@ -3,6 +3,7 @@
 It runs in a process of its own for each judgement, in which no judged code ever runs.
 """
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from inductorscope.analyze.measure.judge import LOOKS
 from inductorscope.capturing.judging import arena, reference
 from inductorscope.capturing.judging.order import Order, Shape
 from inductorscope.capturing.judging.side import Ended, Side
+from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.playground import kernel_calls
 from inductorscope.capturing.playground.confine import Room
 
@@ -59,6 +61,7 @@ class Judging:
         self.replays = 1
         """How often a batch is replayed on a GPU, where its operands would take too much room."""
         self.times: tuple[list[float], list[float]] = ([], [])
+        self.disturbed = ""
 
     def verdict(self) -> Verdict:
         began, error = time.perf_counter(), ""
@@ -84,6 +87,7 @@ class Judging:
             error, self.wrong, [*self.dishonest], self.shapes, self.times,
             tested=self.tested, against_eager=self.reference.eager is not None,
             nbytes=self.order.nbytes, resources=resources, seconds=time.perf_counter() - began,
+            disturbed=self.disturbed,
         )  # fmt: skip
 
     # --- correct ---
@@ -180,7 +184,7 @@ class Judging:
     def _time(self) -> None:
         """Times batches in turns, with fresh operands each, and compares what they wrote."""
         shape, kind = self.order.shapes[0], "cuda" if self.on_gpu else "cpu"
-        most = arena.calls_of(shape, kind)
+        most, others = arena.calls_of(shape, kind), Others(os.getpid())
         calls, sides = most if self.on_gpu else min(most, 8), [self.original, self.candidate]
         for number in range(-1, STARTS):  # the first finds how many calls a batch has
             for side in sides:
@@ -204,6 +208,8 @@ class Judging:
                 self.replays = max(1, round(BATCH_S[kind] / took[0]))
             else:
                 calls = max(1, min(most, round(BATCH_S[kind] / took[0] * calls)))
+        if (share := others.share()) > DISTURBING_SHARE:
+            self.disturbed = others_sentence(share, "it was timed")
         self._bound(calls)
 
     def _round(
@@ -226,6 +232,8 @@ class Judging:
         else:
             original, made = arena.flat(ours, shape), arena.flat(theirs, shape)
             for name in [operand.name for operand in shape.operands if operand.written]:
+                if reference.close(made[name], original[name]):
+                    continue
                 found, _ = reference.difference(made[name], original[name], None, None, False)
                 why = why or (f"{name}: {found}." if found else "")
         if why:

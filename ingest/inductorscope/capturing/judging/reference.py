@@ -145,6 +145,14 @@ def difference(
     return _counted(share > 1.0, told, worst)
 
 
+def close(made: torch.Tensor, original: torch.Tensor) -> bool:
+    """Whether `difference` is sure to find nothing, which takes less time to see. Knows no NaN."""
+    if made.dtype not in EXACT or not made.numel():
+        return bool(torch.equal(made, original))
+    unit = EXACT[made.dtype] * torch.finfo(made.dtype).eps
+    return bool((made - original).abs().max() <= unit / 2 * original.abs().max())
+
+
 def _largest(values: torch.Tensor) -> float:
     return float(values.max()) if values.numel() else 0.0
 

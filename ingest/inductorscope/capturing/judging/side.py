@@ -26,8 +26,8 @@ from inductorscope.capturing.playground.order import CACHE
 from inductorscope.processes.dying import how_it_ended
 
 LONGEST_ANSWER = 64 * 1024
-START_S, ANSWER_S = 150.0, 60.0
-"""Seconds for compiling, and for an answer."""
+START_S, ANSWER_S, END_S = 150.0, 60.0, 0.1
+"""Seconds for compiling, for an answer, and for ending."""
 
 
 class Ended(Exception):
@@ -91,6 +91,10 @@ class Side:
         return len(process_group.members(self.keeper).keys() - self._kept - {self.process})
 
     def end(self) -> None:
+        # The first process of a namespace ends only after its keeper has seen the others end.
+        process_group.kill(self.keeper, without=self._kept)
+        with suppress(Ended):
+            self._answer(END_S)
         process_group.kill(self.keeper)
         os.waitpid(self.keeper, 0)
 
