@@ -50,6 +50,7 @@ const bundle = {
     compile: "src/compile/main.ts",
     explorer: "src/explorer/main.ts",
     history: "src/charts/history.ts",
+    judge: "src/judge/main.ts",
     memory: "src/charts/memory.ts",
     numbers: "src/charts/numbers.ts",
     play: "src/play/main.ts",

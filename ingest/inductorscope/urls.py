@@ -197,9 +197,18 @@ def kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
     return f"{kernel(run_id, slug, name, handle)}/case"
 
 
-def kernel_case_file(run_id: str, slug: str, name: str, handle: int | None) -> str:
+def kernel_edit(
+    run_id: str, slug: str, name: str, handle: int | None, attempt: int | None = None
+) -> str:
+    """The kernel to edit, or an edit of it with its verdict."""
+    return with_query(f"{kernel(run_id, slug, name, handle)}/edit", attempt=attempt)
+
+
+def kernel_case_file(
+    run_id: str, slug: str, name: str, handle: int | None, attempt: int | None = None
+) -> str:
     """The kernel's test case, a file that runs on its own."""
-    return f"{API}{kernel(run_id, slug, name, handle)}/case.py"
+    return with_query(f"{API}{kernel(run_id, slug, name, handle)}/case.py", attempt=attempt)
 
 
 def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:

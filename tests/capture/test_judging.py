@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.analyze.judging.shapes import allowed
-from inductorscope.analyze.judging.verdict import verdict_lines
+from inductorscope.analyze.judging.verdict import Verdict, of_time, verdict_lines
+from inductorscope.analyze.measure.judge import judge as measured
 from inductorscope.answers.explorer.judging import cases_of
-from inductorscope.capturing.judging.order import order_of
+from inductorscope.capturing.judging.order import order_of, swap_of
 from inductorscope.capturing.judging.run import Judge, judging
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
@@ -48,6 +49,28 @@ def test_a_source_alone_is_put_between_the_quotes_of_the_original() -> None:
     assert order_of(CASES, ORIGIN, source).candidate.count(source.strip()) == 1
     with pytest.raises(NoCase, match="does not define"):
         order_of(CASES, ORIGIN, "other = async_compile.cpp_pybinding([], '''''')")
+
+
+def test_only_a_kernel_has_a_place_in_the_step() -> None:
+    source = definition(RECORDED).split("'''")[1]
+    for candidate in (source, definition(RECORDED)):
+        swap = swap_of(RECORDED, candidate)
+        assert swap.own == definition(RECORDED)
+        assert swap.other.startswith(f"{KERNEL} = ")
+        assert swap.other.count(source.strip()) == 1
+    with pytest.raises(NoCase, match="more than a kernel"):
+        swap_of(RECORDED, whole(RECORDED, "", "return honest(given)"))
+
+
+def test_where_others_work_it_is_not_known_what_is_faster() -> None:
+    judged = measured([2.0, 2.1, 2.2, 2.3, 2.4, 2.5], [1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
+    step = of_time(judged, "A step")
+    assert step.answer == "yes"
+    lines = verdict_lines(Verdict(accepted=True, step=judged, in_step=step))
+    assert "in the step: yes" in lines
+    part = of_time(judged, "A call", "Other processes used 80% of the cores.")
+    assert part.answer == "not known"
+    assert "80%" in part.reasons[1]
 
 
 def test_the_runs_own_kernel_is_accepted(judge: Judge) -> None:

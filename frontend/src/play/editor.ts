@@ -43,7 +43,7 @@ export class Editor {
   /** Lines of the code that was compiled last. */
   private compiled: readonly string[] = [];
 
-  constructor(parent: HTMLElement, text: string, events: EditorEvents) {
+  constructor(parent: HTMLElement, text: string, events: EditorEvents, language = "python") {
     const compile = () => {
       events.compile();
       return true;
@@ -71,7 +71,7 @@ export class Editor {
           LOOK,
           numbers,
           litLines,
-          coloured("python"),
+          coloured(language),
           this.tints.of([]),
           this.errors.of([]),
           this.names.of([]),

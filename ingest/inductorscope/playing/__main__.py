@@ -22,13 +22,15 @@ from typing import BinaryIO
 
 import msgspec
 
+from inductorscope.capturing.judging.order import Order as Judgement
+from inductorscope.capturing.judging.run import Judge
 from inductorscope.capturing.playground import order
 from inductorscope.capturing.playground.order import Done, Order, Outcome
 from inductorscope.capturing.playground.started import Warm, warm_process
 from inductorscope.intake.limits import Limits, Refused
 from inductorscope.intake.unpack import unpack
 from inductorscope.playing.kernels import Kernels
-from inductorscope.playing.tries import Answer, Tried, TryAsked
+from inductorscope.playing.tries import Tried, TryAsked
 from inductorscope.reading.run import NothingToRead, read_run
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
@@ -110,7 +112,7 @@ def playground(settings: Settings) -> Iterator[Playground]:
 def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
     """Answers questions until the web process closes the pipe, or sends none for a while."""
 
-    def say(answer: Answer) -> None:
+    def say(answer: msgspec.Struct) -> None:
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
 
@@ -120,7 +122,11 @@ def serve(questions: BinaryIO, answers: BinaryIO, settings: Settings) -> None:
             line = questions.readline()
             if not line:
                 return
-            say(play.try_out(msgspec.json.decode(line, type=TryAsked)))
+            asked = msgspec.json.decode(line, type=TryAsked | Judgement)
+            if isinstance(asked, Judgement):
+                say(Judge(play.warm).judge(asked))
+            else:
+                say(play.try_out(asked))
 
 
 def main() -> int:

@@ -2,11 +2,10 @@
 
 import msgspec
 
-from inductorscope.capturing.playground.order import Ready
 from inductorscope.capturing.spec import CaptureSpec
 
 
-class TryAsked(msgspec.Struct, frozen=True):
+class TryAsked(msgspec.Struct, frozen=True, tag="try"):
     """Code to compile."""
 
     spec: CaptureSpec
@@ -33,6 +32,3 @@ class Tried(msgspec.Struct, frozen=True):
     """Time of reading what torch recorded."""
     call_ms: float | None = None
     """Median time of a call of the compiled function, if asked for."""
-
-
-Answer = Ready | Tried

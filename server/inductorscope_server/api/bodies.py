@@ -101,6 +101,12 @@ class TryRequest(Body):
     )
 
 
+class JudgeRequest(Body):
+    """An edit of a kernel: its source, its definition in the output code, or a test case."""
+
+    code: str = Field(max_length=LONGEST)
+
+
 UploadPath = Annotated[
     str,
     StringConstraints(min_length=1, max_length=1000),

@@ -1,26 +1,32 @@
-"""The kernel page: source, nodes, calls, time, test case, benchmarks; and permalinks."""
+"""The kernel page: source, nodes, calls, time, test case, benchmarks, edits; and permalinks."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Depends, Form, Query
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.answers.explorer.attempts import Attempt, kept_attempt
 from inductorscope.answers.explorer.benchmark import CaseCheck, call_of, case_check
 from inductorscope.answers.explorer.kernel import (
+    EditPage,
     KernelPage,
     PermalinkAnswer,
+    edit_page,
     kernel_page,
     permalink_answer,
 )
 from inductorscope.jobs.programs import BenchmarkAsked
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.analysis.case import case_file
-from inductorscope_server.api.bodies import BenchmarkRequest, started, starts
+from inductorscope_server.analysis.case import case_file, judge_order
+from inductorscope_server.api.bodies import BenchmarkRequest, JudgeRequest, started, starts
+from inductorscope_server.pages.play import allow, is_on, refuse_unconfined
+from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import attached
+from inductorscope_server.web.answers import as_json, attached
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import LARGEST, KernelKey, Permalink, RunId, Slug
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
@@ -29,6 +35,7 @@ html = APIRouter(dependencies=[RUNS_CODE])
 api = APIRouter(tags=[openapi.GRAPHS], dependencies=[READS])
 
 PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
+AttemptId = Annotated[int, Query(ge=0, le=LARGEST)]
 
 
 async def load(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> KernelPage:
@@ -38,6 +45,16 @@ async def load(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -
 async def load_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> CaseCheck:
     """Separate from the kernel, because it reads all texts of the graph."""
     return await analysis(case_check, run, slug, *_named(kernel))
+
+
+async def load_edit(
+    parts: Shared, analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey,
+    attempt: AttemptId = 0,
+) -> EditPage:  # fmt: skip
+    """A kernel to edit, and what the judge said of edits. `attempt`: one of them, to show."""
+    return await analysis(
+        edit_page, run, slug, *_named(kernel), attempt=attempt, on=is_on(parts.settings)
+    )
 
 
 def _named(kernel: str) -> tuple[str, int]:
@@ -62,11 +79,14 @@ def show_permalink(
 @api.get(
     f"{PATH}/case.py", summary="A kernel's test case", **openapi.answers("text/x-python", 404, 422)
 )
-async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
-    """A standalone file with the kernel, its FX nodes and inputs; it checks and times both."""
+async def get_case(
+    analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey, attempt: AttemptId = 0
+) -> Response:
+    """A standalone file with the kernel, its FX nodes and inputs; it checks and times both.
+    `attempt`: with that edit of the kernel."""
     name, handle = _named(kernel)
     try:
-        text = await analysis(case_file, run, slug, name, handle)
+        text = await analysis(case_file, run, slug, name, handle, attempt=attempt)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
@@ -96,6 +116,36 @@ def _start(
     return parts.jobs.programs.benchmark(
         BenchmarkAsked(run, slug, name, handle, **body.model_dump())
     )
+
+
+@api.post(
+    f"{PATH}/judge",
+    dependencies=[RUNS_CODE],
+    summary="Judge an edited kernel",
+    **openapi.answers(Attempt, 403, 404, 422, 503),
+)
+async def post_judge(
+    request: Request, parts: Shared, run: RunId, slug: Slug, kernel: KernelKey, body: JudgeRequest
+) -> Response:
+    """Compiles the edit in a confined process, compares it with the original at the recorded
+    shapes and at others, times both, and keeps the verdict; only for runs captured here. Without
+    code it only starts the judge, which takes seconds."""
+    await allow(request, parts)
+    name, handle = _named(kernel)
+    refuse_unconfined(await parts.playground.ready(whose_turn()), "is typed in a browser")
+    if not body.code.strip():
+        return Response(status_code=204)
+    try:
+        order = await parts.analysis(judge_order, run, slug, name, handle, text=body.code)
+    except NoCase as error:
+        raise Refusal(422, str(error)) from None
+    verdict = await parts.playground.judge(whose_turn(), order)
+
+    def keep() -> Attempt:
+        with parts.write.begin() as session:
+            return kept_attempt(session, run, slug, (name, handle), body.code, verdict=verdict)
+
+    return as_json(await run_in_threadpool(keep))
 
 
 @html.post(f"{PATH}/benchmark")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.answers.fork import Fork, Try, fork_of, is_uploaded, try_of
 from inductorscope.answers.parts import run_of
-from inductorscope.capturing.playground.order import CONFIG, MODEL
+from inductorscope.capturing.playground.order import CONFIG, MODEL, Ready
 from inductorscope.capturing.spec import DTYPES, CaptureSpec
 from inductorscope.fields import Hidden
 from inductorscope.formats.change import MODES
@@ -107,7 +107,7 @@ def _page(parts: Parts, shown: Try | None = None, fork: Fork | None = None) -> P
     )
 
 
-async def _allow(request: Request, parts: Parts) -> None:
+async def allow(request: Request, parts: Parts) -> None:
     """Raises Refusal if no code may run. Ends the request's turn, since compiling may take long."""
     if not is_on(parts.settings):
         raise Refusal(
@@ -124,7 +124,7 @@ async def _allow(request: Request, parts: Parts) -> None:
 )
 async def ready(request: Request, parts: Shared) -> Response:
     """Starts the process that compiles, which takes seconds, and says how tries are confined."""
-    await _allow(request, parts)
+    await allow(request, parts)
     found = await parts.playground.ready(whose_turn())
     return as_json(PlayReady(found.protections, found.cuda, found.names))
 
@@ -132,7 +132,7 @@ async def ready(request: Request, parts: Shared) -> Response:
 @api.post(urls.PLAY + "/tries", summary="Compile code", **openapi.answers(Tried, 403, 422, 503))
 async def try_out(request: Request, parts: Shared, body: TryRequest) -> Response:
     """Compiles the code in a confined process and reads what torch recorded as a run."""
-    await _allow(request, parts)
+    await allow(request, parts)
     unknown = sorted(body.config.keys() - CONFIG.keys())
     if unknown:
         raise Refusal(
@@ -168,13 +168,16 @@ async def _allow_uploaded(parts: Parts, body: TryRequest) -> None:
             403, "This code comes from an uploaded run, and you have not agreed to run it.",
             do="Read it first. Then send `agreed`, or press the button that asks.",
         )  # fmt: skip
-    protections = (await parts.playground.ready(whose_turn())).protections
-    missing = [f"{what} ({why})" for what, why in protections.items() if why]
+    refuse_unconfined(await parts.playground.ready(whose_turn()), "comes from an uploaded run")
+
+
+def refuse_unconfined(ready: Ready, why: str) -> None:
+    """Raises Refusal if the process that would run the code is not confined."""
+    missing = [f"{what} ({why})" for what, why in ready.protections.items() if why]
     if missing:
         raise Refusal(
             403,
-            "This code comes from an uploaded run, and this machine cannot confine it: "
-            f"{', '.join(missing)}.",
+            f"This code {why}, and this machine cannot confine it: {', '.join(missing)}.",
             do="Run it where the kernel allows namespaces and seccomp.",
         )
 

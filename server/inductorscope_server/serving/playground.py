@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
+from inductorscope.analyze.judging.verdict import Verdict
+from inductorscope.capturing.judging.order import Order
 from inductorscope.capturing.playground.order import Ready
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.playing.tries import Tried, TryAsked
@@ -55,7 +57,11 @@ class Playground:
 
     async def try_out(self, person: str, asked: TryAsked) -> Tried:
         """Runs a try once it is this person's turn. Raises Refusal."""
-        return await self._in_turn(person, partial(self._tried, asked))
+        return await self._in_turn(person, partial(self._tried, asked, Tried))
+
+    async def judge(self, person: str, order: Order) -> Verdict:
+        """Judges a kernel, likewise."""
+        return await self._in_turn(person, partial(self._tried, order, Verdict))
 
     async def _in_turn(self, person: str, work: Callable[[], Result]) -> Result:
         try:
@@ -85,7 +91,7 @@ class Playground:
 
     # --- in the thread ---
 
-    def _tried(self, asked: TryAsked) -> Tried:
+    def _tried(self, asked: TryAsked | Order, kind: type[Kind]) -> Kind:
         self._started()
         process = self._process
         assert process is not None
@@ -93,7 +99,7 @@ class Playground:
         with suppress(BrokenPipeError):  # the process has ended and gives no answer
             process.stdin.write(msgspec.json.encode(asked) + b"\n")
             process.stdin.flush()
-        return self._answer(Tried, TRY_SECONDS)
+        return self._answer(kind, TRY_SECONDS)
 
     def _started(self) -> Ready:
         if self._ready is None or not self._is_alive:

@@ -12,7 +12,7 @@ from inductorscope.analyze.machine.geometry import Geometry, other_geometry
 from inductorscope.analyze.memory.records import MemoryPlan
 from inductorscope.answers.compare.page import GroupRow, KernelCalls, Peak, PeakPair
 from inductorscope.answers.compare.sides import Side
-from inductorscope.answers.explorer.benchmark import LEFT_OUT
+from inductorscope.answers.explorer.benchmark import RAN
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.memory.memory import graph_sizes
 from inductorscope.answers.missing import NotAnalysed
@@ -105,7 +105,7 @@ class _Kernels:
     def _benchmarks(self) -> dict[str, JsonObject]:
         """Kernel → its newest benchmark."""
         query = select(KernelBenchmark.kernel, KernelBenchmark.result).where(
-            KernelBenchmark.graph_id == self._graph.id, ~LEFT_OUT
+            KernelBenchmark.graph_id == self._graph.id, RAN
         )
         return dict(self._session.execute(query.order_by(KernelBenchmark.id)).all())
 

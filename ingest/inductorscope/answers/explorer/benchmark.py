@@ -20,6 +20,9 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 LEFT_OUT = KernelBenchmark.result["without"].as_integer().is_not(None)
 """Selects benchmarks that only compiled a kernel without the operation of a line."""
+JUDGED = KernelBenchmark.result["judged"].as_string().is_not(None)
+"""Selects verdicts on edits of a kernel."""
+RAN = ~LEFT_OUT & ~JUDGED
 SHOWN = 20
 
 
@@ -118,7 +121,7 @@ def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmar
     """Returns the benchmarks of a kernel, the newest first."""
     query = (
         select(KernelBenchmark)
-        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, ~LEFT_OUT)
+        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel, RAN)
         .order_by(KernelBenchmark.created_at.desc(), KernelBenchmark.id.desc())
         .limit(SHOWN)
     )

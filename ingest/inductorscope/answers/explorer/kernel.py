@@ -16,9 +16,11 @@ from inductorscope.analyze.failures.shown import PlacedError
 from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import Peaks
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.answers.explorer.attempts import Attempt, attempt_of, attempts_of
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
     benchmarks_of,
+    call_of,
     is_captured_here,
     no_call,
 )
@@ -199,6 +201,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     work_missing: Prose
     """Why the work is unknown; empty if it is known."""
     benchmarks: list[Benchmark]
+    attempts: list[Attempt]
+    """Edits that were judged, the newest first."""
     left_out: list[LeftOut]
     """Lines that were compiled without their operations; the newest result of each."""
     machine: KernelMachine | None
@@ -207,6 +211,23 @@ class KernelPage(msgspec.Struct, frozen=True):
     """The instructions of a C++ kernel; None if its library did not come with the run."""
     may_benchmark: bool
     """Whether this installation captured the run; code of other runs is never executed."""
+
+
+class EditPage(msgspec.Struct, frozen=True):
+    """A kernel to edit `/runs/{run}/graphs/{slug}/kernels/{name:handle}/edit`."""
+
+    run: RunName
+    graph: GraphName
+    name: str
+    handle: int
+    language: str
+    original: Hidden[str]
+    """Its source, without its definition in Python; empty if it is a library's."""
+    shown: Attempt | None
+    attempts: list[Attempt]
+    may_benchmark: bool
+    on: bool
+    """Whether this server runs code that is typed in a browser."""
 
 
 class PermalinkAnswer(KernelElsewhere, frozen=True):
@@ -320,11 +341,37 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         peaks=peaks,
         work_missing=shared.works_missing or missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
+        attempts=attempts_of(session, graph.id, kernel.name),
         left_out=left_out,
         machine=machine,
         assembly=assembly,
         may_benchmark=is_captured_here(owner),
     )
+
+
+def edit_page(
+    session: Session, run_id: str, slug: str, name: str, handle: int, *, attempt: int, on: bool
+) -> EditPage:
+    """`attempt`: the number of one to show, or 0."""
+    run, graph = call_of(session, run_id, slug, name, handle)
+    query = select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
+    code = _code(session, graph, session.scalars(query).one())
+    shown = attempt_of(session, graph.id, name, attempt)
+    if attempt and shown is None:
+        raise NotHere(f"The kernel {name} has no attempt {attempt}.", "", run_id)
+    # What is between the quotes of `async_compile.triton('name', '''…''')`.
+    text = "" if code is None else code.text
+    quotes = min("'''", '"""', key=lambda marks: text.find(marks) % (len(text) + 1))
+    original = text.partition(quotes)[2].rpartition(quotes)[0] or text
+    return EditPage(
+        RunName(run.id, run.name), graph_name(graph), name, handle,
+        language="python" if code is None else code.language,
+        original=original.strip("\n"),
+        shown=shown,
+        attempts=attempts_of(session, graph.id, name),
+        may_benchmark=is_captured_here(run),
+        on=on,
+    )  # fmt: skip
 
 
 class _Shared(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, Operand
 from inductorscope.capturing.benchmark.text import case_text, numbers_of, reference_text
+from inductorscope.capturing.launch import Swap
 
 _QUOTES = re.compile("'''|\"\"\"")
 WHOLE = "def kernel("
@@ -55,6 +56,13 @@ def order_of(cases: Sequence[KernelCase], origin: str, candidate: str) -> Order:
         shapes=[Shape(at.hints, numbers_of(at), at.operands) for at in cases],
         nbytes=case.work.bytes.total or 0,
     )
+
+
+def swap_of(case: KernelCase, candidate: str) -> Swap:
+    """Returns what puts the candidate into its program. Raises NoCase."""
+    if WHOLE in candidate:
+        raise NoCase("A test case is more than a kernel, so a step cannot run with it.")
+    return Swap("\n".join(case.definition), "\n".join(_definition(case, candidate)))
 
 
 def _definition(case: KernelCase, candidate: str) -> list[str]:

@@ -5,8 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from inductorscope.analyze.measure.judge import LOOKS, Judged, judge
-from inductorscope.capturing.measure.processes import Arm, Once
+from inductorscope.capturing.launch import Swap
+from inductorscope.capturing.measure.processes import Arm, Once, Runner
 from inductorscope.capturing.watch import CaptureFailed
 from inductorscope.progress import Progress
 
@@ -76,6 +79,13 @@ def compare_arms(done: Sequence[Once], first: str, label: str) -> Judged | None:
     both = [process for process in done if process.arm in (first, label)]
     a, b = times(both, first), times(both, label)
     return judge(a, b) if min(len(a), len(b)) > 1 else None
+
+
+def compare_swapped(arm: Arm, swap: Swap, runner: Runner, progress: Progress) -> Judged | None:
+    """Compares the step of a program with its step with another kernel. Raises CaptureFailed."""
+    arms = [arm, replace(arm, label="The program with the kernel", swap=swap)]
+    done = turns(arms, runner.once, Budget(), progress, lambda _: None)
+    return compare_arms(done, arms[0].label, arms[1].label)
 
 
 def _judged(done: Sequence[Once], arms: Sequence[Arm]) -> bool:

@@ -6,6 +6,7 @@ JSON.
 """
 
 import argparse
+import hashlib
 import os
 import select
 import shutil
@@ -14,6 +15,8 @@ import tarfile
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO, Never
@@ -50,6 +53,7 @@ ON_GPU = "import torch\ndef f(x):\n    return x\ninputs = torch.ones(1, device='
 ASK_DRIVER = "PYTORCH_NVML_BASED_CUDA_CHECK"
 MEASURE_EVERY_S = 0.2
 MOST_ARCHIVED = 64 * MIB
+MOST_KEPT = 20
 
 
 class Warm:
@@ -58,31 +62,28 @@ class Warm:
     def __init__(self, folder: Path, hidden: list[str]) -> None:
         self.room = Room(folder / "root", hidden=hidden)
         self.kept = folder / "kept"
-        """What runs' own kernels compiled to."""
+        """What runs' own kernels compiled to, a folder for each."""
 
     def prepare(self, *, judges: bool) -> Ready:
-        """`judges`: it is asked for judgements, not tries."""
+        """`judges`: it is asked for judgements alone."""
         # Otherwise checking for a GPU would initialise it, and no fork could use it then.
         os.environ[ASK_DRIVER] = "1"
         with without_collection():
+            with suppress(ImportError):  # tries need none of it
+                import scipy.stats  # noqa: F401  # every verdict needs it
             import torch
             from torch._inductor import codecache
 
+            from inductorscope.capturing.judging.deciding import decide_in
             from inductorscope.capturing.playground import attempt
             from inductorscope.capturing.playground.warming import names_of_torch, warm_up
 
-            if judges:
-                import scipy.stats  # noqa: F401  # every verdict needs it
-
-                from inductorscope.capturing.judging.deciding import decide_in
-
-                self.decide = decide_in
-            self.attempt = attempt.attempt
+            self.decide, self.attempt = decide_in, attempt.attempt
             self.room.root.mkdir()
             self.room.root.parent.chmod(0o711)  # where namespaces are missing, nobody works in it
-            (self.kept / CACHE).mkdir(parents=True)
+            self.kept.mkdir()
             warm_up(self.kept)
-        self.room.shown = [codecache._HEADER_DIR, str(self.kept)]
+        self.room.shown = [codecache._HEADER_DIR]
         protections = confine.protections(self.room)
         self.room.separated = not protections["files, processes and network"]
         cuda = not judges and torch.cuda.is_available() and self._reaches_gpu()
@@ -111,10 +112,17 @@ class Warm:
         return _watched(keeper, order.seconds)
 
     def judge(self, order: Judgement) -> Verdict:
-        """Decides in a fork, since this process must have neither threads nor CUDA."""
+        """Decides in a fork, since this process must have neither threads nor CUDA. A candidate
+        sees only what its own original compiled to."""
+        kept = self.kept / hashlib.sha256(order.original.encode()).hexdigest()
+        (kept / CACHE).mkdir(parents=True, exist_ok=True)
+        os.utime(kept)
+        for old in sorted(self.kept.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+        room = replace(self.room, shown=[*self.room.shown, str(kept)])
         try:
             with ProcessPoolExecutor(1, get_context("fork")) as fork:
-                return fork.submit(self.decide, self.room, self.kept, order).result()
+                return fork.submit(self.decide, room, kept, order).result()
         except Exception as error:  # noqa: BLE001  # eager may raise anything
             return Verdict(error=f"The judge failed: {type(error).__name__}: {error}"[:8000])
 
@@ -221,7 +229,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, required=True, help="end when this process does")
     parser.add_argument("--room", type=Path, required=True, help="empty folder for tries")
     parser.add_argument("--hide", action="append", default=[], help="folder to keep out of sight")
-    parser.add_argument("--judge", action="store_true", help="be ready for judgements, not tries")
+    parser.add_argument("--judge", action="store_true", help="be ready for judgements alone")
     given = parser.parse_args(arguments)
     die_with(given.parent)
     answers = os.fdopen(os.dup(1), "wb")

@@ -10,8 +10,8 @@ from inductorscope.store.tables.models import Numbered, part_of
 
 
 class KernelBenchmark(Numbered):
-    """A benchmark of one call of a kernel on this installation's machine, or its compile without
-    an operation."""
+    """A benchmark of one call of a kernel on this installation's machine, its compile without an
+    operation, or the verdict on an edit of it, which no job made."""
 
     __tablename__ = "kernel_benchmarks"
     __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
@@ -23,7 +23,8 @@ class KernelBenchmark(Numbered):
     created_at: Mapped[datetime]
     result: Mapped[JsonObject]
     """Output of the test case: times, checks, registers (see `capture.benchmark.runner`); or what
-    leaving out an operation changes (see `answers.machine.left_out`)."""
+    leaving out an operation changes (see `answers.machine.left_out`); or an edit and what the
+    judge said of it."""
 
 
 class Diagnosis(Numbered):
