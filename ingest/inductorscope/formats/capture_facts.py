@@ -243,9 +243,6 @@ class ScriptSteps(msgspec.Struct):
     """What `torch.get_float32_matmul_precision()` says."""
     lines: list[LineShare] = msgspec.field(default_factory=list)
     """Lines that the thread was sampled in, the longest first."""
-    functions: list[LineShare] = msgspec.field(default_factory=list)
-    """First lines of functions, with the share of a step's kernels, by time, that their operators
-    launch on a GPU; the longest first."""
     unchanged: dict[str, float | None] = msgspec.field(default_factory=dict)
     """Arguments of the compiled function that were the same tensors in all calls looked at, with
     their share of zeros; None for small ones."""

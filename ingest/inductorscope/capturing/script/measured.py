@@ -13,14 +13,7 @@ from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.script.allocated import Allocations
-from inductorscope.capturing.script.stacks import LONGEST_STEP_S, Stacks
-from inductorscope.formats.capture_facts import (
-    COMPILED,
-    CaptureFacts,
-    CudaGraphs,
-    LineShare,
-    ScriptSteps,
-)
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
 from inductorscope.formats.log.cuda_graphs import skip_reasons
 from inductorscope.formats.sizes import KIB
 
@@ -80,29 +73,22 @@ class Profiles:
         self._profiler: Untyped = None
         self._steps = 0
         self._others: Others | None = None
-        self._wanted = 0
-        self._stepped_s = 0.0
-        self._finds = False
-        self._stacks: Stacks | None = None
         self.allocations = Allocations()
-        self.functions: list[LineShare] = []
 
-    def start(self, steps: int) -> int:
-        """Starts, and returns how many steps it takes to profile some. Returns 0 if the script
-        profiles itself: torch has one profiler at a time."""
+    def start(self, steps: int) -> bool:
+        """Starts, unless the script profiles itself: torch has one profiler at a time."""
         from inductorscope.capturing.inside.profiling import make_profiler
 
         if torch.autograd._profiler_enabled():
-            return 0
+            return False
         _detach_afterwards()
         _synchronize()
-        self._profiler, self._steps, self._wanted = make_profiler(device(), steps), -1, steps
+        self._profiler, self._steps = make_profiler(device(), steps), -1
         self._others = Others(os.getppid())
         self._profiler.start()
         if self._label == COMPILED:
             self.allocations.start()
-        self._finds = device() != "cpu" and self._label == COMPILED
-        return 1 + steps + self._finds  # the first warms up the profiler, the last finds functions
+        return True
 
     def step(self) -> None:
         if self._steps < 0:  # later, the script may work ahead; the profiler waits when it ends
@@ -110,10 +96,6 @@ class Profiles:
         self._steps += 1
         self.allocations.stop(self._folder.parents[1])  # of the step that warms up the profiler
         self._profiler.step()
-        before, self._stepped_s = self._stepped_s, time.perf_counter()
-        short = self._stepped_s - before < LONGEST_STEP_S
-        if self._finds and self._steps == self._wanted and short:
-            self._stacks = Stacks()
 
     def disturbed(self) -> bool:
         """Whether other processes disturbed it since it started."""
@@ -128,12 +110,6 @@ class Profiles:
             return
         _synchronize()
         self.allocations.stop(self._folder.parents[1])
-        stacks, self._stacks = self._stacks, None
-        if stacks is not None:
-            try:
-                self.functions = stacks.stop()
-            except Exception as error:  # noqa: BLE001  # versions of torch have other events
-                self._facts.missing.append(f"Functions that launch kernels: {error!r}.")
         profiler.stop()
         if keep and self._steps > 0:
             share = 0.0 if self._others is None else self._others.share()

@@ -428,7 +428,6 @@ class Observer:
             self._recorder.write(folder)
         if self._sampler:
             mine.lines = self._sampler.stop()
-        mine.functions = self.profiles.functions
         memory_of(mine)
         mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))

@@ -34,10 +34,7 @@ Mark = TypeVar("Mark")
 class Profiler(Protocol):
     """Profiles some steps."""
 
-    def start(self, steps: int) -> int:
-        """Returns how many steps it takes; 0 if it cannot start."""
-        ...
-
+    def start(self, steps: int) -> bool: ...
     def step(self) -> None: ...
     def stop(self, *, keep: bool) -> None: ...
     def disturbed(self) -> bool:
@@ -158,9 +155,8 @@ class Steps(Generic[Mark]):
             if self._passed >= TIMED_FIRST:
                 slow = self._longest_s > LONG_STEP_S
                 steps = 1 if slow and not self.plan.several else PROFILED_STEPS
-                self._left = self.profiler.start(steps)
-                if self._left:
-                    self.kind = PROFILED
+                if self.profiler.start(steps):
+                    self.kind, self._left = PROFILED, 1 + steps  # the first warms up the profiler
         elif self._enough():
             self.kind, self._left = NOT_TIMED, self.plan.after
 

@@ -248,17 +248,6 @@ class Evidence(msgspec.Struct):
         ]
         return _within(lines, of)
 
-    def launching(self, kernels_us: float, of: float) -> list[CauseLine]:
-        """Returns the functions of a captured script whose operators keep a device busy most, each
-        by its first line."""
-        lines = [
-            replace(shown, us=function.share * kernels_us)
-            for function in self.steps.functions[:SAMPLED_LINES]
-            if function.share >= SAMPLED
-            for shown in self.line(function.path, function.line)
-        ]
-        return _within(lines, of)
-
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
         if not path or not line:

@@ -129,7 +129,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"{percent(shares.fuses / shares.whole)} are element-wise operators, reductions and "
             f"copies, which fuse. The slowest operators: {names}.",
             concerns=FUSED * shares.fuses / step,
-            lines=_lines(evidence, shares, shares.whole),
+            lines=_lines(evidence, shares.whole),
         )
     line, shown = evidence.timeline, evidence.shown
     if line is not None and shown is not None and not evidence.on_device:
@@ -149,7 +149,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             f"{', '.join(f'`{op}`' for op in same[:SHOWN])}, which would take as long in it.",
             f"{_HINTS.get(kind, '')} Give it less to do, or do it less often.".lstrip(),
             concerns=min(us / step, 1.0),
-            lines=_lines(evidence, shares, us),
+            lines=_lines(evidence, us),
         )
     masks = [line for line in evidence.sampled(shares.eager) if BLOCK_MASK in line.code]
     return Cause(
@@ -164,15 +164,15 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         "or run them less often.",
         why=f"The slowest operators: {names}.",
         concerns=FUSED * shares.fuses / step,
-        lines=masks or _lines(evidence, shares, shares.eager),
+        lines=masks or _lines(evidence, shares.eager),
     )
 
 
-def _lines(evidence: Evidence, shares: Shares, us: float) -> list[CauseLine]:
-    """Returns the lines in which the host is, or what launches kernels if a device is busy."""
+def _lines(evidence: Evidence, us: float) -> list[CauseLine]:
+    """Returns the lines in which the host is, unless it only waits for a busy device."""
     line, shown, step = evidence.timeline, evidence.shown, evidence.step_us
     if evidence.on_device and line and shown and line.busy_us > BUSY * shown.by * (step or 0.0):
-        return evidence.launching(shares.whole, us)
+        return []
     return evidence.sampled(us)
 
 
