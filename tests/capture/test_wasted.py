@@ -61,6 +61,13 @@ def test_arguments_that_stay_the_same_are_found_with_their_zeros(teacher: Any) -
             row[:length] = 7
         module.look(teacher.__call__, (ids,), {"scale": ids * 0}, closely=False)
     assert module.padding == {"x": 0.5, "scale": 0.0}  # one value everywhere is no padding
+    table, single, words = torch.ones(8, 3), torch.ones(1, 3), torch.ones(1, 9)
+    rows = Arguments()
+    for at in range(3):
+        rows.look(step, (table[at : at + 1], single), {}, closely=False)
+    assert rows.rows == {"x": 8}
+    rows.look(step, (words[:, 2:3], single), {}, closely=False)
+    assert rows.rows == {}
 
 
 def test_gradients_that_no_optimizer_reads(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,6 +254,8 @@ class ScriptSteps(msgspec.Struct):
     """Arguments of the compiled function → share of last columns with one value in all calls."""
     denormal: dict[str, float] = msgspec.field(default_factory=dict)
     """Arguments of the compiled function → share of numbers too small for full speed."""
+    rows: dict[str, int] = msgspec.field(default_factory=dict)
+    """Arguments that were one row of a larger tensor in all calls looked at → its rows."""
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):

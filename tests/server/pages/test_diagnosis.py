@@ -27,6 +27,7 @@ from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
 from inductorscope.answers.runs.diagnosis.better_ways import (
+    convolved,
     largest_factor,
     next_word,
     pairwise,
@@ -772,6 +773,8 @@ def test_what_is_done_again_in_each_step_is_a_cause(scripted: Evidence) -> None:
          CONVOLUTION, ["aten::_slow_conv2d_forward", "aten::_slow_conv2d_backward"]),
         ({"aten::mul": 9.0, "aten::index": 2.0, "aten::addmm": 1.0}, "index", ["aten::index"]),
         ({"aten::linalg_vector_norm": 2.0, "aten::sum": 1.0}, "", []),
+        ({"aten::mkldnn_rnn_layer": 9.0, "aten::_cudnn_rnn_backward": 2.0, "aten::mul": 1.0},
+         "rnn", ["aten::mkldnn_rnn_layer", "aten::_cudnn_rnn_backward"]),
     ],
 )  # fmt: skip
 def test_eager_operators_that_compiling_would_keep(
@@ -912,6 +915,17 @@ def test_the_length_of_a_transform_is_that_of_its_numbers() -> None:
     assert largest_factor(16001) == 16001
     assert [largest_factor(number) for number in (2, 16384, 12289 * 4)] == [2, 2, 12289]
     assert [quick_length(length) for length in (16384, 16001, 11)] == [16384, 16128, 12]
+
+
+def test_convolutions_are_found_with_the_numbers_of_their_kernels() -> None:
+    made = {
+        "x": ("", "4, 1, 18047", []), "response": ("", "1, 1, 2048", []),
+        "wet": ("convolution", "4, 1, 16000", ["x", "response"]),
+        "image": ("", "4, 3, 224, 224", []), "patches": ("", "768, 3, 16, 16", []),
+        "words": ("convolution", "4, 768, 14, 14", ["image", "patches"]),  # moved by 16
+        "odd": ("convolution", "4, 1, s0", ["wet", "response"]),
+    }  # fmt: skip
+    assert [(node.name, taps) for node, taps in convolved(nodes_of(made))] == [("wet", 2048)]
 
 
 def test_a_model_that_computes_all_positions_for_one_word_is_found() -> None:

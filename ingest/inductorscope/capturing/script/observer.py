@@ -356,7 +356,7 @@ class Observer:
         elif self._compiling and not mine.unchanged:
             self._keep_inputs()
             mine.unchanged, mine.denormal = self._arguments.unchanged(), self._arguments.denormal
-            mine.padding = self._arguments.padding
+            mine.padding, mine.rows = self._arguments.padding, self._arguments.rows
             self._note_gradients()
 
     def _note_gradients(self) -> None:

@@ -32,6 +32,8 @@ class Arguments:
         """Arguments → the largest share of denormal numbers that was seen."""
         self.padding: dict[str, float] = {}
         """Arguments → the smallest share of last columns with one value that was seen."""
+        self.rows: dict[str, int] = {}
+        """Arguments that were one row of a larger tensor in all calls → the rows that it has."""
         self._same: dict[str, tuple[int, int]] = {}
         self._last: dict[str, Callable[[], torch.Tensor | None]] = {}
 
@@ -59,9 +61,11 @@ class Arguments:
                     self.padding[name] = min(self.padding.get(name, 1.0), _padding(value))
             elif closely and value.is_cpu and value.is_floating_point() and value.numel():
                 self.denormal[name] = max(self.denormal.get(name, 0.0), _denormal(value))
+        rows = {name: rows for name, value in tensors.items() if (rows := _rows(value)) > 1}
         self._calls += 1
         if self._calls == 1:
-            self._same = now
+            self._same, self.rows = now, rows
+        self.rows = {name: rows[name] for name in self.rows.keys() & rows.keys()}
         self._same = {name: mark for name, mark in self._same.items() if now.get(name) == mark}
 
     def unchanged(self) -> dict[str, float | None]:
@@ -72,6 +76,16 @@ class Arguments:
             for name, tensor in tensors.items()
             if tensor is not None and self._calls >= FEWEST_CALLS
         }
+
+
+def _rows(tensor: torch.Tensor) -> int:
+    """Returns how many rows the tensor has of which this is one; 1 if it is all of it."""
+    numbers = tensor.numel()
+    one = tensor.layout == torch.strided and tensor.dim() > 1 and len(tensor) == 1
+    if not one or not numbers or tensor.stride(0) != numbers or tensor.storage_offset() % numbers:
+        return 1
+    rows: int = tensor.untyped_storage().nbytes() // (numbers * tensor.itemsize)
+    return rows
 
 
 def _padding(tensor: torch.Tensor) -> float:

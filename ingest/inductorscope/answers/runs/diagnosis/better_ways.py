@@ -1,5 +1,7 @@
 """Causes in how something is computed: another way gives the same numbers sooner."""
 
+from math import prod
+
 from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
@@ -13,6 +15,8 @@ PRIMES = (2, 3, 5, 7)
 """Factors of lengths whose transforms are quick."""
 FACTOR = 100
 """Smallest prime factor of a length whose transform is slow."""
+TAPS = 256
+"""Numbers of a convolution's kernel from which a product of spectra is quicker."""
 LONG = 64
 """Positions from which computing all of them for one is told."""
 LONGEST = 10_000_000
@@ -131,6 +135,51 @@ def quick_length(length: int) -> int:
         length += 1
 
 
+def long_kernels(evidence: Evidence) -> Cause | None:
+    """Convolutions have kernels of hundreds of numbers."""
+    step = evidence.step_us or 0.0
+    found = [
+        (slug, node, taps)
+        for slug, nodes in evidence.nodes().items()
+        for node, taps in convolved(nodes)
+        if taps >= TAPS
+    ]
+    us, places = evidence.spent(node for _, node, _ in found)
+    if not found or us < STANDS_OUT * step:
+        return None
+    slug, _, taps = max(found, key=lambda case: case[2])
+    return Cause(
+        "long kernels",
+        f"Convolutions with kernels of {taps:,} numbers: their lines take {microseconds(us)} of "
+        f"{evidence.step}.",
+        "A product of spectra needs far fewer operations: "
+        "`torch.fft.irfft(torch.fft.rfft(x, n) * torch.fft.rfft(k, n), n)`, with `n` of the length "
+        "of both together and small factors, and a kernel that is not flipped.",
+        urls.graph(evidence.id, slug),
+        wins_us=us,
+        trade="It rounds otherwise: small results beside large ones lose digits.",
+        lines=evidence.lines_of(node for _, node, _ in found),
+        kernels=evidence.kernels_of(places),
+    )
+
+
+def convolved(nodes: list[FxNode]) -> list[tuple[FxNode, int]]:
+    """Returns the convolutions that move their kernel by about one position, with the numbers of
+    a channel of it."""
+    known = {node.name: node for node in nodes}
+    found = []
+    for node in nodes:
+        if operator_of(node.target) == "convolution" and len(node.inputs) > 1:
+            given, kernel = (
+                (sides(known[name].annotation) if name in known else None) or []
+                for name in node.inputs[:2]
+            )
+            moved, made = prod(given[2:]), prod((sides(node.annotation) or [])[2:])
+            if len(kernel) > 2 and 2 * (made + prod(kernel[2:])) > moved:
+                found.append((node, prod(kernel[2:])))
+    return found
+
+
 def decoding(evidence: Evidence) -> Cause | None:
     """All positions of a sequence are computed for the next word of one."""
     step = evidence.step_us or 0.0
@@ -175,4 +224,4 @@ def next_word(nodes: list[FxNode]) -> tuple[FxNode, int] | None:
     return None
 
 
-CHECKS = (distances, transforms, decoding)
+CHECKS = (distances, transforms, long_kernels, decoding)

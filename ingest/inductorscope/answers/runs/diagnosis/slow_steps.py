@@ -4,6 +4,7 @@ from statistics import median
 
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.uncompiled import kernel_shares, repeated
 from inductorscope.units import microseconds, milliseconds, percent
 
 TIMED = "timed"
@@ -55,7 +56,7 @@ def done_again(evidence: Evidence) -> Cause | None:
 def slow_steps(evidence: Evidence) -> Cause | None:
     """A few steps take most of the time."""
     first = evidence.steps
-    if evidence.disturbed:
+    if evidence.disturbed or first.rows:  # a step is a call for one row
         return None
     times = [
         ms
@@ -73,6 +74,8 @@ def slow_steps(evidence: Evidence) -> Cause | None:
         return None
     waits = evidence.timeline.waits if evidence.timeline is not None else []
     again = evidence.script.lines[0].again if evidence.script and evidence.script.lines else ""
+    shares = kernel_shares(evidence)
+    loop = repeated(evidence, shares) if shares is not None else ""
     loads = again == "loader" or any(wait.kind == "loading data" for wait in waits)
     return Cause(
         "slow steps",
@@ -81,7 +84,7 @@ def slow_steps(evidence: Evidence) -> Cause | None:
         "A data loader starts its workers for each pass: `persistent_workers=True` keeps them, "
         "and data in memory needs none, `num_workers=0`. "
         * loads
-        + "What these lines do in such a step, do less often, or beside the steps.",
+        + (loop or "What these lines do in such a step, do less often, or beside the steps."),
         why="Medians do not show it.",
         concerns=more / sum(times),
         lines=evidence.sampled(0.0),

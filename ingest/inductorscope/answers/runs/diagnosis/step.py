@@ -131,6 +131,11 @@ def slower_group(evidence: Evidence) -> Cause | Cleared | None:
     if not fix or evidence.disturbed:
         why = "Something disturbed them" if evidence.disturbed else "Eager makes the same calls"
         return Cleared(f"{group.group.capitalize()}: {took}. {why}.", judged=False)
+    ours = sum(kernel.us for kernel in kernels) if kernels else more
+    if ours < max(STANDS_OUT * step, NOISE * more):
+        took += f", of which compiled code launches {microseconds(ours)}"
+        return Cleared(f"{group.group.capitalize()}: {took}.")
+    more = min(more, ours)
     differs = evidence.script is not None and bool(evidence.script.differs)
     lines = evidence.lines({kernel.id for kernel in kernels})
     drawing = [] if evidence.on_device else evidence.computing(DRAWN, DRAWS)
@@ -171,6 +176,14 @@ def overhead(evidence: Evidence) -> Cause | Cleared | None:
     if often >= MANY_CALLS:
         fix = f"A compiled function is called {round(often)} times in each step: compile the loop "
         fix += "that calls it, or compute all in one call, with one dimension more."
+    elif evidence.steps.rows:
+        name, rows = next(iter(evidence.steps.rows.items()))
+        fix = (
+            f"Each call is given one row of `{name}`, which has {rows:,}. Unless a row needs what "
+        )
+        fix += "another one gave, pass all in one call; the gradient of each row by itself comes "
+        fix += "from `torch.func.vmap(torch.func.grad(f))`."
+        change = None
     elif change:
         fix = "`torch._inductor.config.cpp_wrapper = True` replaces the Python wrapper."
     return Cause(

@@ -39,6 +39,7 @@ FUSES = EAGER
 ALIKE = 0.9
 """Share of their time in operators that compiled code calls as well, from which compiling gains
 little."""
+RECURRENT = "rnn"
 SLOW_CONVOLUTION = "aten::_slow_conv2d_forward"
 BUSY = 0.7
 """Share of a step in which a device works, from which the host's lines say nothing of it."""
@@ -50,6 +51,7 @@ VERY_OFTEN = 100
 _SAME = re.compile(
     r"::_?(index|gather|embedding|sort|topk|randperm|fft|linalg_(?!vector_norm)|cholesky|nonzero"
     r"|unique|multinomial|bincount|histc|cdist|cum)"
+    r"|(?:Mkldnn|Cudnn|mkldnn_|cudnn_)(?:Rnn|rnn)"
 )
 """Operators, beside products and convolutions, for which compiled code calls the same function."""
 _HINTS = {
@@ -142,6 +144,11 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared(f"{compiled} of the kernels' time is compiled.")
     kind, same = same_operators(shares.ops)
     us = sum(shares.ops[op] for op in same)
+    if kind == RECURRENT and us >= FUSED * shares.eager:
+        return Cleared(
+            f"{microseconds(us)} of {evidence.step} are in {', '.join(same[:SHOWN])}: a library "
+            "computes recurrent layers, and compiling does not change them."
+        )
     if us >= FUSED * shares.eager:
         return Cause(
             "eager operator",
@@ -202,7 +209,8 @@ def same_operators(ops: dict[str, float]) -> tuple[str, list[str]]:
     kinds: dict[str, list[str]] = {}
     for op in ops:
         found = _SAME.search(op)
-        kinds.setdefault(found[1] if found else operator_family(op), []).append(op)
+        kind = (found[1] or RECURRENT) if found else operator_family(op)
+        kinds.setdefault(kind, []).append(op)
     kinds.pop(OTHER, None)
     slowest = max(kinds, key=lambda kind: sum(ops[op] for op in kinds[kind]), default="")
     return slowest, kinds.get(slowest, [])
