@@ -1,5 +1,7 @@
 """The time page as people use it: charts that are drawn, saved and lead on; long tables."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
@@ -33,6 +35,11 @@ def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
     for chart in ("groups", "timeline", "categories"):
         assert set(drawn(page, chart)) == {"bar"}
     assert drawn(page, "map") == ["treemap"]
+    with page.expect_download() as saved:
+        page.locator('[data-downloads="timeline"]').get_by_role("button", name="CSV").click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert lines[0] == "part,idle,µs of the trace,share"
+    assert sum(float(line.split(",")[-1]) for line in lines[1:]) == pytest.approx(1)
     with page.expect_download() as saved:
         page.locator('[data-downloads="categories"]').get_by_role("button", name="SVG").click()
     assert saved.value.suggested_filename == "categories.svg"

@@ -15,8 +15,10 @@ function quoted(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-function csv(rows: readonly string[][]): Blob {
-  const text = rows.map((row) => row.map(quoted).join(",")).join("\n");
+export type Rows = readonly (readonly (string | number | boolean | null)[])[];
+
+export function csv(rows: Rows): Blob {
+  const text = rows.map((row) => row.map((cell) => quoted(`${cell ?? ""}`)).join(",")).join("\n");
   return new Blob([`${text}\n`], { type: "text/csv" });
 }
 

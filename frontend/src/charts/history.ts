@@ -116,5 +116,15 @@ startChart("history", (data: History, place) => {
     const run = customdata?.[4];
     if (run) location.assign(data.run_url.replace("RUN", run));
   });
-  offer("history", place);
+  offer("history", place, () => [
+    ["run", "name", "when", "torch", "device", `value_${data.unit}`],
+    ...data.runs.map((run) => [
+      run.id,
+      run.name,
+      run.created_at,
+      run.torch_version,
+      run.device,
+      run.value,
+    ]),
+  ]);
 });

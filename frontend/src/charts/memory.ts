@@ -121,15 +121,38 @@ function start(): void {
   const carried = document.querySelector("#memory-data")?.textContent;
   if (!carried) return;
   const data = JSON.parse(carried) as Memory;
-  for (const [name, chart] of Object.entries({ held, lives })) {
+  const charts = {
+    held: {
+      make: held(data),
+      rows: () => [
+        ["line", "allocated_bytes", "inputs_bytes"],
+        ...data.points.map((point) => [point.line, point.live, point.inputs]),
+      ],
+    },
+    lives: {
+      make: lives(data),
+      rows: () => [
+        ["buffer", "role", "bytes", "first_line", "last_line", "at_peak"],
+        ...data.lives.map((life) => [
+          life.name,
+          life.role,
+          life.nbytes,
+          life.born,
+          life.freed,
+          life.at_peak,
+        ]),
+      ],
+    },
+  };
+  for (const [name, chart] of Object.entries(charts)) {
     const place = document.querySelector<HTMLElement>(`[data-memory-chart="${name}"]`);
     if (!place) continue;
-    plot(place, chart(data));
+    plot(place, chart.make);
     listen(place, "click", ({ base, x }) => {
       const line = Math.round(base ?? x ?? 1);
       location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(line)));
     });
-    offer(name, place);
+    offer(name, place, chart.rows);
   }
 }
 

@@ -100,5 +100,16 @@ startChart("numbers", ({ points, node_url }: Numbers, place) => {
     if (point && name && node_url)
       location.assign(node_url.replace("NODE", encodeURIComponent(point.node)));
   });
-  offer("errors", place);
+  offer("errors", place, () => [
+    ["place", "node", "kernel", "verdict", "error / allowed", "max abs", "allowed"],
+    ...points.map((point) => [
+      point.at,
+      point.node,
+      point.kernel,
+      point.status,
+      point.excess,
+      point.max_abs,
+      point.allowed,
+    ]),
+  ]);
 });

@@ -135,5 +135,16 @@ startChart("roofline", (data: Roofline, place) => {
     const href = data?.mode === "markers" ? placed[pointNumber ?? -1]?.kernel.href : null;
     if (href) location.assign(href);
   });
-  offer("roofline", place);
+  offer("roofline", place, () => [
+    ["kernel", "graph", "time_us", "bytes", "operations", "share_of_roof", "share_of_step_saved"],
+    ...placed.map(({ kernel }) => [
+      kernel.name,
+      kernel.graph,
+      kernel.time_us,
+      kernel.bytes,
+      kernel.operations,
+      kernel.share,
+      kernel.saves,
+    ]),
+  ]);
 });

@@ -70,5 +70,5 @@ startChart("sql", (data: Result, place) => {
     ([first]) => typeof first === "number" || /^\d{4}-\d\d/.test(String(first)),
   );
   plot(place, ordered ? lines(data, shown.slice(0, MOST_LINES)) : bars(data, shown[0]));
-  offer("sql", place);
+  offer("sql", place, () => [data.columns, ...data.rows]);
 });

@@ -8,7 +8,7 @@ export interface TimeData {
   steps: number;
   /** What a time in the profile refers to: "a step" or "of the trace". */
   per: string;
-  categories: { category: string; us: number }[];
+  categories: { category: string; us: number; calls: number }[];
   timeline: { span_us: number; busy_us: number; parts: TimelinePart[] } | null;
   groups: Pick<GroupChange, "group" | "eager_us" | "compiled_us">[];
   map: Tile[];

@@ -46,6 +46,7 @@ class Dot(msgspec.Struct, frozen=True):
     """A row in the chart, with what the chart shows of it."""
 
     name: str
+    graph: str
     href: str | None
     shapes: str
     category: str
@@ -55,6 +56,7 @@ class Dot(msgspec.Struct, frozen=True):
     operations: float | None
     """Of its products, else those counted in its source."""
     share: float | None
+    saves: float | None
     over: bool
     small: bool
     launch: str
