@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Camera } from "../src/explorer/picture/camera";
 import { fxGraph } from "../src/explorer/picture/fx-graph";
-import { around, complete, type Group, giverFor, newNode } from "../src/explorer/picture/graph";
+import {
+  around,
+  complete,
+  type Group,
+  giverFor,
+  newNode,
+  pathBetween,
+} from "../src/explorer/picture/graph";
 import { irGraph } from "../src/explorer/picture/ir-graph";
 import { neighbourhood } from "../src/explorer/picture/layout";
 import { litNodes, targetOf, targetOfGroup } from "../src/explorer/picture/lit";
@@ -261,4 +268,15 @@ test("neighbours are found through views, with what runs between and why they ar
     [[0, 1]],
   );
   assert.deepEqual(giversOf(graph, 0), []);
+});
+
+test("the path between two nodes is a shortest one, in either direction", () => {
+  const graph = fxGraph(COLUMNS, KERNELS);
+  const path = (one: string, other: string) =>
+    pathBetween(graph, graph.byName.get(one) ?? -1, graph.byName.get(other) ?? -1)?.map(
+      (at) => graph.nodes[at]?.name,
+    );
+  assert.deepEqual(path("x", "add"), ["x", "neg", "view", "add"]);
+  assert.deepEqual(path("add", "neg"), ["neg", "view", "add"]);
+  assert.equal(path("add", "cos"), undefined);
 });

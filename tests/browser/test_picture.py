@@ -58,6 +58,11 @@ def test_the_picture_is_walked_by_keyboard(page: Page, zoo: Served) -> None:
     expect(facts(page).locator(".picture-node h2")).not_to_have_text("embedding")
     below = facts(page).locator(".picture-node h2").inner_text()
     assert heading.count() == 3
+    # The path from the selected node to this one, drawn alone.
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".picture-words")).to_contain_text("A shortest path from embedding to")
+    page.keyboard.press("w")
+    expect(page.locator(".picture-words")).to_be_hidden()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**sel=fx:{below}")
     assert any(line.startswith(f"{below}:") for line in explorer.lit("post_grad"))

@@ -88,3 +88,22 @@ export function around(graph: Graph, from: readonly number[], hops: number, most
   }
   return { nodes: [...found.keys()].sort((one, other) => one - other), more };
 }
+
+/** The nodes of a shortest path from one node to another, if necessary against its direction; null
+ * if neither depends on the other. */
+export function pathBetween(graph: Graph, one: number, other: number): number[] | null {
+  const along = (from: number, to: number): number[] | null => {
+    const before = new Map<number, number>([[from, from]]);
+    for (const at of before.keys()) {
+      if (before.has(to)) break;
+      for (const user of graph.nodes[at]?.users ?? []) {
+        if (!before.has(user)) before.set(user, at);
+      }
+    }
+    if (!before.has(to)) return null;
+    const path = [to];
+    for (let at = to; at !== from; at = before.get(at) ?? from) path.push(before.get(at) ?? from);
+    return path.reverse();
+  };
+  return along(one, other) ?? along(other, one);
+}

@@ -6,7 +6,8 @@ import type { Canvas, Spot } from "./canvas";
 export interface PointerEvents {
   moved(): void;
   hovered(spot: Spot): void;
-  clicked(spot: Spot): void;
+  /** `extend`: with the shift key. */
+  clicked(spot: Spot, extend: boolean): void;
 }
 
 const NOWHERE: Spot = { node: null, group: null, line: null };
@@ -49,7 +50,8 @@ export function startPointer(canvas: Canvas, events: PointerEvents): void {
       }
       moved();
     },
-    clicked: ({ offsetX, offsetY }) => events.clicked(canvas.at(offsetX, offsetY)),
+    clicked: ({ offsetX, offsetY, shiftKey }) =>
+      events.clicked(canvas.at(offsetX, offsetY), shiftKey),
   });
 
   function hover(spot: Spot): void {

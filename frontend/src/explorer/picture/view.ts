@@ -5,7 +5,7 @@ import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import { Canvas, type Spot } from "./canvas";
 import { factsOf, wholeOf } from "./facts";
-import { around, type Graph } from "./graph";
+import { around, type Graph, pathBetween } from "./graph";
 import { neighbourhood } from "./layout";
 import { litNodes, targetOf, targetOfGroup } from "./lit";
 import { overview } from "./overview";
@@ -19,7 +19,7 @@ const SEEDS = 40;
 const HOPS = ["Whole graph", "1 step", "2 steps", "3 steps"];
 const KEYS =
   "Arrow up goes to its inputs, down to its users, left and right to its neighbours; " +
-  "Enter selects; plus, minus and 0 zoom; 1, 2 and 3 show that many steps around, w the whole graph.";
+  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show that many steps around, w the whole graph.";
 
 export interface PictureHost {
   readonly index: LinkIndex;
@@ -96,7 +96,7 @@ export class PictureView {
         this.moved = true;
       },
       hovered: (spot) => this.point(spot),
-      clicked: (spot) => this.click(spot),
+      clicked: (spot, extend) => this.click(spot, extend),
     });
     this.box.addEventListener("input", () => this.search());
     this.box.addEventListener("keydown", (event) => this.searched(event));
@@ -175,6 +175,30 @@ export class PictureView {
     if (seeds.length > SEEDS) left.push(`around the first ${SEEDS} of ${seeds.length} selected`);
     if (near.more) left.push(`${near.more} more neighbours are left out`);
     this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
+  }
+
+  /** Draw only the path from the selected node to another one. */
+  private drawPath(to: number): void {
+    const { graph } = this;
+    const [from] = this.lit;
+    if (!graph || from === undefined) {
+      this.tell("Select a node first; then Shift and a click show the path to another.");
+      return;
+    }
+    const named = (at: number) => graph.nodes[at]?.name ?? "";
+    const path = pathBetween(graph, from, to);
+    if (!path) {
+      this.tell(`Neither of ${named(from)} and ${named(to)} is computed from the other.`);
+      return;
+    }
+    const nodes = path.slice(0, MOST).sort((one, other) => one - other);
+    this.shownAround = "";
+    this.moved = false;
+    this.show(neighbourhood(graph, nodes));
+    const [first, last] = [path[0] ?? from, path.at(-1) ?? to];
+    this.tell(
+      `A shortest path from ${named(first)} to ${named(last)}: ${path.length} nodes. w shows the whole graph.`,
+    );
   }
 
   private show(scene: Scene): void {
@@ -293,8 +317,9 @@ export class PictureView {
     else host.previewed(host.index.selectLine(target.stage, target.line, -1, target.last));
   }
 
-  private click(spot: Spot): void {
-    if (spot.node !== null) this.keep(spot.node);
+  private click(spot: Spot, extend: boolean): void {
+    if (spot.node !== null && extend) this.drawPath(spot.node);
+    else if (spot.node !== null) this.keep(spot.node);
     else {
       const target = this.targetAt(spot);
       if (target) this.host.select(target);
@@ -342,7 +367,11 @@ export class PictureView {
       ArrowDown: () => this.reach(near(node?.users ?? []) ?? this.current),
       ArrowLeft: () => this.reach(this.beside(-1)),
       ArrowRight: () => this.reach(this.beside(1)),
-      Enter: () => this.current !== null && this.keep(this.current),
+      Enter: () => {
+        if (this.current === null) return;
+        if (event.shiftKey) this.drawPath(this.current);
+        else this.keep(this.current);
+      },
       " ": () => this.current !== null && this.keep(this.current),
       "+": () => this.zoom(1.4),
       "=": () => this.zoom(1.4),
