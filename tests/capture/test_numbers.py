@@ -179,6 +179,23 @@ def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
     assert not measure(torch.tensor([False, False, True]), written, written, [wavers], 1).agrees
 
 
+def test_errors_are_counted_in_representable_values_and_as_a_direction() -> None:
+    import torch
+    from inductorscope.capturing.inside.diagnose.numbers.measure import measure
+
+    for dtype in (torch.float8_e5m2, torch.bfloat16, torch.float32, torch.float64):
+        one = torch.ones(3, dtype=dtype)
+        step = 1 + torch.finfo(dtype).eps * torch.tensor([0, 1, 3], dtype=torch.float64)
+        found = measure(step.to(dtype), one, one.double(), [], 1)
+        assert found.ulps == 3
+    zero = torch.tensor([0.0, 1.0])
+    assert measure(torch.tensor([-0.0, 1.0]), zero, zero.double(), [], 1).ulps == 0
+    left, right = torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0])
+    assert measure(left, right, right.double(), [], 1).cosine == pytest.approx(24 / 25)
+    far = torch.tensor([-4.0], dtype=torch.float64)
+    assert measure(far, -far, -far, [], 1).ulps == 2**63 - 1
+
+
 def test_an_error_is_seen_where_it_is_made_and_not_where_it_arrives() -> None:
     import torch
     from inductorscope.capturing.inside.diagnose.numbers.lanes import compare_along

@@ -20,6 +20,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     excess: Number | None
     """That element's error divided by what is allowed; above 1 it differs. JSON has None for an
     infinite one."""
+    cosine: Number | None = None
+    ulps: int | None = None
+    """Largest distance to the rounded reference in representable values."""
     eager_abs: Number | None
     """The error of eager itself, from the same inputs."""
     nan: tuple[int, int]

@@ -12,6 +12,8 @@ TIMES_NOISE = 8
 LONG_SUM = 16.0
 """Rounding grows with the root of a sum's length; smaller roots do not count."""
 
+_INTS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
 TOLERANCE = (
     f"A result may be off by {OWN_ROUNDINGS} roundings of its dtype, plus {TIMES_NOISE} times the "
     "error of other correct ways to compute it: as the graph is written, and in float64 with every "
@@ -70,6 +72,8 @@ def measure(
         max_rel=_largest(torch.where(large, error / near.abs(), 0.0)),
         allowed=None if worst is None else float(allowed.flatten()[worst]),
         excess=excess,
+        cosine=_cosine(compiled.double(), near, finite),
+        ulps=_ulps(compiled, exact.to(dtype), finite),
         eager_abs=_largest(torch.where(finite, (written.double() - near).abs(), 0.0).nan_to_num()),
         nan=(int(compiled.isnan().sum()), int(written.isnan().sum())),
         inf=(int(compiled.isinf().sum()), int(written.isinf().sum())),
@@ -139,3 +143,31 @@ def _kinds(value: torch.Tensor) -> torch.Tensor:
 
 def _largest(values: torch.Tensor) -> float | None:
     return float(values.max()) if values.numel() else None
+
+
+def _cosine(left: torch.Tensor, right: torch.Tensor, finite: torch.Tensor) -> float | None:
+    left, right = torch.where(finite, left, 0.0), torch.where(finite, right, 0.0)
+    scale = left.abs().max() * right.abs().max() if left.numel() else None
+    if scale is None or not float(scale) > 0:
+        return None
+    left, right = left / left.abs().max(), right / right.abs().max()
+    return float((left * right).sum() / (left.square().sum() * right.square().sum()).sqrt())
+
+
+def _ulps(left: torch.Tensor, right: torch.Tensor, finite: torch.Tensor) -> int | None:
+    """Returns the largest distance of two tensors in representable values of their dtype."""
+    if not left.numel():
+        return None
+    left, right = _ordered(left), _ordered(right)
+    apart = torch.maximum(left, right) - torch.minimum(left, right)
+    # More than half of all float64 values are more than an integer holds.
+    apart = torch.where(apart < 0, torch.iinfo(torch.int64).max, apart)
+    return int(torch.where(finite, apart, 0).max())
+
+
+def _ordered(value: torch.Tensor) -> torch.Tensor:
+    """Maps floats to integers in the same order, zero to zero."""
+    width = value.element_size()
+    bits = value.contiguous().view(_INTS[width]).long()
+    lowest = -(2 ** (8 * width - 1))
+    return torch.where(bits < 0, lowest - bits, bits)
