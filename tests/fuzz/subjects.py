@@ -62,6 +62,7 @@ from inductorscope.formats.log.kinds import OVERLAP as OVERLAP_RECORDS
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.machine.assembly import read_assembly
 from inductorscope.formats.machine.definitions import definition_of
+from inductorscope.formats.machine.mca import loop_text, read_mca
 from inductorscope.formats.machine.ncu import EXECUTED, ProfiledLaunch
 from inductorscope.formats.machine.sass import read_sass
 from inductorscope.formats.printed.intermediate_values import parse_intermediate_values
@@ -293,6 +294,16 @@ inlined by /tmp/c222.main.cpp:9 (kernel._omp_fn.0)
     11a9:\tvmovaps %ymm0,-0x70(%rbp)
     11b5:\tjg     11a0 <kernel._omp_fn.0+0x60>
 """
+MCA = """Iterations:        100
+Instructions:      900
+Total Cycles:      3010
+
+Throughput Bottlenecks:
+  Resource Pressure       [ 33.22% ]
+  Data Dependencies:      [ 99.67% ]
+  - Register Dependencies [ 99.67% ]
+  - Memory Dependencies   [ 0.00% ]
+"""
 LAUNCH = ProfiledLaunch("k", by_address={EXECUTED: dict.fromkeys(range(0, 4096, 16), 1)})
 TTIR = "  tt.func public @k(%x: i32 loc(#loc), %y: i32 loc(#loc)) attributes {noinline = false} {"
 GUARDS = """+- RootGuardManager
@@ -319,7 +330,9 @@ def _conditions(text: str) -> None:
 
 
 def _loops(text: str) -> None:
-    loops_of(read_assembly(text))
+    code = read_assembly(text)
+    for loop, _ in loops_of(code):
+        loop_text(code, loop)
 
 
 def _read(path: str) -> str:
@@ -420,6 +433,7 @@ def on_graphs() -> list[Subject]:
         Subject("instructions", lambda text: mix_of(text.split())),
         Subject("widths of accesses", lambda text: widths_of(text.split())),
         Subject("loops of machine code", _loops, (ASSEMBLY,)),
+        Subject("simulated loops", read_mca, (MCA,)),
         Subject("samples of machine code", lambda text: sampled(read_sass(text), LAUNCH)),
         Subject("definition of a kernel", lambda text: definition_of(text, "a", None), (TTIR,)),
         Subject("lines that serve others", lambda text: serving(text.split("\n"), {7, 70})),

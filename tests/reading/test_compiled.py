@@ -412,6 +412,7 @@ def test_a_loop_that_calls_a_function_for_each_element_is_named(
     assert figures is not None
     (found,) = figures.loops
     assert (found.scalar, found.calls, found.depth) == (True, {"sinf": 1}, 1)
+    assert ("cycles" in figures.estimate) == bool(shutil.which("llvm-mca"))
     sines = [line for line in figures.lines if "std::sin" in line.text]
     assert found.lines is not None
     assert found.lines[0] <= sines[0].line <= found.lines[1]

@@ -27,11 +27,16 @@ class NotDisassembled(ValueError):
 
 
 def printed_by(
-    programs: Sequence[str], missing: str, content: bytes, digest: str, options: tuple[str, ...]
+    programs: Sequence[str],
+    missing: str,
+    content: bytes,
+    digest: str,
+    options: tuple[str, ...],
+    magic: bytes = b"\x7fELF",
 ) -> str:
-    """Returns the output of the first program that can read an ELF file; kept by the file's digest.
-    `programs`: their names or paths; `missing`: the sentence if there is none. Raises
-    NotDisassembled."""
+    """Returns the output of the first program that can read a file, by default an ELF file; kept by
+    the file's digest. `programs`: their names or paths; `missing`: the sentence if there is none.
+    Raises NotDisassembled."""
     folder = load().data / "disassembled"
     kept = folder / f"{digest}{''.join(options)}.zst"
     try:
@@ -39,15 +44,15 @@ def printed_by(
             kept.read_bytes(), max_output_size=MOST_PRINTED
         ).decode("utf-8", "replace")  # fmt: skip
     except (OSError, zstandard.ZstdError):
-        text = _printed(programs, missing, content, options)
+        text = _printed(programs, missing, content, options, magic)
     _keep(kept, text)
     return text.decode("utf-8", "replace")
 
 
 def _printed(
-    programs: Sequence[str], missing: str, content: bytes, options: tuple[str, ...]
+    programs: Sequence[str], missing: str, content: bytes, options: tuple[str, ...], magic: bytes
 ) -> bytes:
-    if not content.startswith(b"\x7fELF"):
+    if not content.startswith(magic):
         raise NotDisassembled(
             "This file is no compiled kernel: it does not begin as an ELF file does."
         )

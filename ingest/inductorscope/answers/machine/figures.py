@@ -27,9 +27,12 @@ from inductorscope.answers.machine.text import (
     read_stage,
 )
 from inductorscope.answers.missing import NotAnalysed
+from inductorscope.disassembling.limited import NotDisassembled
+from inductorscope.disassembling.tools import throughput
 from inductorscope.fields import Bytes, Count, Hidden, Prose, view
-from inductorscope.formats.machine.assembly import Assembly
+from inductorscope.formats.machine.assembly import Assembly, Loop
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
+from inductorscope.formats.machine.mca import NARROW, WIDE
 from inductorscope.formats.machine.ptx import gcn_facts
 from inductorscope.formats.machine.sass import Sass
 from inductorscope.formats.vocabulary import AMDGCN, ASSEMBLY, SASS
@@ -37,9 +40,11 @@ from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.once import once
 from inductorscope.store.database.storable import JsonObject
 from inductorscope.store.tables.models import Graph
+from inductorscope.units import percent
 
 MOST_LINES = 40
 MOST_LOOPS = 12
+PROCESSORS = {WIDE: "Intel's Ice Lake", NARROW: "Intel's Haswell"}
 
 
 class ConfigurationFigures(msgspec.Struct, frozen=True):
@@ -119,6 +124,9 @@ class KernelAssembly(msgspec.Struct, frozen=True):
     """Instructions that set the kernel up, check, and end it."""
     loops: list[LoopFigures] = msgspec.field(default_factory=list)
     """The innermost first, then by instructions."""
+    estimate: Prose = ""
+    """The cost of an iteration of the first loop, as llvm-mca models it; empty where llvm-mca is
+    not installed."""
     lines: list[LineFigures] = msgspec.field(default_factory=list)
     """Lines that use the stack most first, then by instructions."""
     missing: Prose = ""
@@ -155,7 +163,8 @@ def _assembly(
     code = kernel_of(session, graph, kernel)
     own = _own_lines(reading, code)
     loops = []
-    for loop, figures in loops_of(located)[:MOST_LOOPS]:
+    found = loops_of(located)
+    for loop, figures in found[:MOST_LOOPS]:
         lines = {own[number] for number in loop.lines} - {0}
         loops.append(replace(figures, lines=(min(lines), max(lines)) if lines else None))
     by_line = _by_line(reading, code, left_out)
@@ -165,8 +174,24 @@ def _assembly(
         *located.instructions(),
         *code.charged(located, known[0].source),
         loops=loops,
+        estimate=_estimate(located, found[0][0]) if found else "",
         lines=by_line,
         missing=reading.note,
+    )
+
+
+def _estimate(code: Assembly, loop: Loop) -> str:
+    try:
+        known, cpu = throughput(code, loop)
+    except NotDisassembled as error:
+        return str(error)
+    if known is None:
+        return ""
+    limit = f", of which {percent(known.share)} wait for {known.limit}" if known.limit else ""
+    return (
+        f"An iteration of the first loop takes about {known.cycles:.1f} cycles{limit}. So says "
+        f"llvm-mca’s model of {PROCESSORS[cpu]}, with all data in the L1 cache and 100 cycles for "
+        "each call."
     )
 
 
