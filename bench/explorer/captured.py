@@ -1,6 +1,6 @@
 """Captures of built-in models for the benchmarks, made once and kept in `bench/work`.
 
-python -m bench.explorer.captured gpt-small
+python -m bench.explorer.captured mobilebert-qa
 """
 
 import argparse

@@ -121,3 +121,4 @@ def test_training_and_given_names_show_in_the_title() -> None:
 def test_the_catalogue_says_what_each_model_shows() -> None:
     for model in BUILT_IN:
         assert model.shows.endswith(".")
+        assert set(model.missing) <= set(model.needs)

@@ -4,6 +4,8 @@ The models are small files in `models/`, imported only in the capture's child pr
 user's sources that a captured run shows.
 """
 
+import importlib.util
+
 import msgspec
 
 
@@ -18,8 +20,16 @@ class BuiltIn(msgspec.Struct, frozen=True):
     """Name of its file in `models/`."""
     trains: bool = False
     """Whether it can be captured for training, forward and backward."""
+    needs: tuple[str, ...] = ()
+    """Required packages other than torch."""
+
     fault: str | None = None
     """Module in `faults/` that it installs in Inductor, for models that fail on purpose."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Required packages that are not installed."""
+        return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
 
 
 BUILT_IN: tuple[BuiltIn, ...] = (
@@ -52,6 +62,14 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         "pooling and log-softmax as reductions.",
         module="conv_small",
         trains=True,
+    ),
+    BuiltIn(
+        name="mobilebert-qa",
+        title="MobileBERT, question answering",
+        shows="A large graph: 24 layers with random weights, where one kernel has dozens "
+        "of call sites. Compiling takes a minute or more.",
+        module="mobilebert_qa",
+        needs=("transformers",),
     ),
     BuiltIn(
         name="neg-does-not-compile",

@@ -24,6 +24,8 @@ class BuiltinModel(msgspec.Struct, frozen=True):
     """What the model demonstrates."""
     trains: bool
     """Whether it can be captured in training."""
+    missing: list[str]
+    """Required packages that this machine lacks."""
 
 
 class ModelsAnswer(msgspec.Struct, frozen=True):
@@ -49,7 +51,7 @@ def start_capture(parts: Shared, body: CaptureRequest) -> Response:
 
 
 def builtin_models() -> list[BuiltinModel]:
-    return [view(BuiltinModel, model) for model in BUILT_IN]
+    return [view(BuiltinModel, model, missing=list(model.missing)) for model in BUILT_IN]
 
 
 def capture(parts: Parts, body: CaptureRequest) -> str:

@@ -112,9 +112,13 @@ def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:
     """Returns the function that makes the model."""
     sys.path[:0] = loading.paths
     if spec.kind == "built-in":
-        module = importlib.import_module(
-            f"inductorscope.capturing.models.{BY_NAME[spec.model].module}"
-        )
+        built_in = BY_NAME[spec.model]
+        if built_in.missing:
+            raise SpecError(
+                f"The built-in model {spec.model} needs {', '.join(built_in.missing)}, "
+                "which is not installed."
+            )
+        module = importlib.import_module(f"inductorscope.capturing.models.{built_in.module}")
         make: Callable[..., Any] = module.make
         return make
     reference, _, name = spec.model.rpartition(":")
