@@ -60,18 +60,16 @@ def test_a_line_of_the_map_fills_it_and_a_kernel_opens_its_page(page: Page, time
     expect(page.locator("h1")).to_have_text("maximum + neg 0")
 
 
-def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:
+def test_from_a_kind_of_work_to_its_kernels(page: Page, timed: str) -> None:
     page.goto(f"{timed}/time")
     page.locator(".chart", has=page.get_by_test_id("categories")).locator("summary").click()
     page.get_by_test_id("categories").get_by_role("link", name="Triton pointwise").click()
     rows = page.get_by_test_id("rows").locator("tbody tr")
     expect(rows).to_have_count(1)
     expect(rows.first.locator("[title=triton_poi_fused_maximum_neg_0]").first).to_be_visible()
-    page.get_by_role("link", name="compiled: events").click()
-    expect(rows).to_have_count(2)
-    page.get_by_role("link", name="Takes").click()
-    assert "sort=duration" in page.url
-    expect(page.locator('th[aria-sort="descending"]')).to_contain_text("Takes")
+    page.get_by_role("link", name="Longest").click()
+    assert "sort=longest" in page.url
+    expect(page.locator('th[aria-sort="descending"]')).to_contain_text("Longest")
     page.get_by_label("Name contains").fill("no such kernel")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
