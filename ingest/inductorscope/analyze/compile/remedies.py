@@ -23,7 +23,7 @@ REMEDIES = {
     "rank": "Always pass the same number of dimensions: `reshape` or `unsqueeze` before the call.",
     "number": "Pass it as a tensor: `torch.tensor({subject})`.",
     "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
-    "outside of it.",
+    "outside of it, or leave it uncompiled if it computes little.",
     "switch": "Pass it as a tensor, and choose with `torch.where` or multiply by it. A few that "
     "seldom change may keep a compile for each value.",
     "option": "Give the optimizer a tensor, `{name}=torch.tensor(…)`: a scheduler then changes it "

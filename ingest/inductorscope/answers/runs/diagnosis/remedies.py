@@ -12,6 +12,7 @@ COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "s
            "dispatch_key_set", "rank", "type", "none", "alias", "global state",
            "switch", "option", "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
+NOTHING = "Nothing known here saves a compile: other guards fail as well."
 RARELY = ("constant", "keys", "length", "fixed size", "condition")
 
 
@@ -41,7 +42,8 @@ def remedies(
         return " ".join(text), None
     kept = needed(compiles, free)
     if len(kept) == len(compiles):
-        return "Nothing known here saves a compile: other guards fail as well.", None
+        others = [f"{own.named}: {own.advice}" for own in advised if own.source not in free]
+        return " ".join(others) or NOTHING, None
     saved = f"{len(compiles) - len(kept)} of {plural(len(compiles), 'compile')}"
     if len(free) == 1:
         text.append(f"That saves {saved}.")
