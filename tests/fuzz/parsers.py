@@ -18,6 +18,7 @@ from inductorscope.formats.log.guard_failures import read_guard_failures
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.tlparse_folder import plain_code
 from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.formats.log.trace_log import TraceLog, read_trace_log
 from inductorscope.formats.machine.cubin import read_cubin, read_functions
@@ -156,6 +157,9 @@ def role(data: bytes) -> None:
         assert isinstance(role_of(name, data), str)
 
 
+PAGE = b'<pre style="a">\n<span style="b">x </span><span>= &#39;&lt;a&gt;&#39;\n</span></pre>\n' * 9
+
+
 @dataclass(frozen=True)
 class Parser:
     name: str
@@ -200,6 +204,7 @@ def _all() -> list[Parser]:
         Parser("compile texts", compile_texts, compile_seeds, 6, 16),
         Parser("torch logs", torch_logs, files("torch_logs.txt"), 6, 16),
         Parser("text log", text_log, texts, 6, 30),
+        Parser("page of code", plain_code, [PAGE], 2, 16),
         Parser("runnable", runnable, files("fx_graph_runnable.py"), 2, 4),
         Parser("machine code", machine_code, compiled, 6, 4),
         Parser("role of", role, [*every, *packs], 6, 4),

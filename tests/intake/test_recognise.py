@@ -19,11 +19,9 @@ from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import ROLE_TITLES
 from inductorscope.intake import sniff
-from inductorscope.intake.files import File
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise
 from inductorscope.intake.sniff import HEAD, NESTED, role_of
-from inductorscope.intake.tlparse import mark_tlparse
 from inductorscope.intake.unpack import unpack
 from inductorscope.settings import load
 
@@ -432,11 +430,3 @@ def test_of_zstd_only_what_its_reader_unpacks_is_taken() -> None:
     pack = zstandard.ZstdCompressor().compress
     assert role_of("output_code.py.zst", pack(b"async_compile = AsyncCompile()\n" * 9)) == NESTED
     assert role_of("bomb.zst", pack(bytes(2**27))[:HEAD]) == NESTED
-
-
-def test_many_folders_of_tlparse_are_looked_through_once() -> None:
-    """Each file once for each folder would take hours."""
-    paths = [f"/{number}/0_0_0/dynamo_output_graph_1.txt" for number in range(20_000)]
-    files = [File(path, "", 1, Path(path), "") for path in [*paths, "/src/aot_forward_graph.txt"]]
-    mark_tlparse(files)
-    assert [file.role for file in files] == ["tlparse_alone"] * len(paths) + [""]

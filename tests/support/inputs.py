@@ -181,9 +181,10 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         LOGS, "tlparse's folder without `raw.log`, of old versions or in part",
-        "tlparse-folder/dynamic.tar.xz", "refused",
-        "its pages repeat parts of the log: upload `raw.log` or the log itself",
-        says="Upload raw.log of its folder",
+        "tlparse-folder/dynamic.tar.xz", "partly",
+        "graphs, codes (also those in colours), graph breaks and recompiles; figures, phases and "
+        "stacks are only in the log: upload `raw.log` or the log itself too",
+        graphs=6, kernels=6, breaks=4, recompiles=3, says="a record of the log",
     ),
     Input(
         PROFILES, "the profiler's trace, `export_chrome_trace`, also compressed",

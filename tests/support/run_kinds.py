@@ -129,6 +129,7 @@ KINDS: dict[str, Make] = {
     "TORCH_LOGS": _copy(FIXTURES / "torch-logs" / "torch_logs.txt"),
     "TORCH_LOGS of a whole program": _copy(FIXTURES / "torch-logs-mixed" / "mix.log.gz"),
     "TORCH_LOGS of the IR": _copy(FIXTURES / "torch-logs-mixed" / "ir.log.gz"),
+    "folder of tlparse": _unpacked(FIXTURES / "tlparse-folder" / "dynamic.tar.xz"),
     "code for Metal": _copy(FIXTURES / "inputs" / "mps.py"),
     "AOTInductor that loads cubins": _copy(FIXTURES / "inputs" / "aoti-gpu" / "aoti-gpu.cpp"),
     "debug folder": _copy(FOO / "torch_compile_debug"),

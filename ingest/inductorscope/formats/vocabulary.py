@@ -51,7 +51,6 @@ LOG_ARTIFACT: Final = "log_artifact"
 TORCH_LOGS: Final = "torch_logs"
 SERVER_LOG: Final = "server_log"
 TLPARSE_RECORD: Final = "tlparse_record"
-TLPARSE_ALONE: Final = "tlparse_alone"
 TLPARSE_PAGE: Final = "tlparse_page"
 DEBUG_LOG: Final = "debug_log"
 BENCHMARK_LOG: Final = "benchmark_log"
@@ -302,12 +301,7 @@ ROLES: tuple[Role, ...] = (
     Role(LOG_ARTIFACT, "Record of a log"),
     Role(TORCH_LOGS, "TORCH_LOGS text", "fusions and hints, on the page of compiling"),
     Role(SERVER_LOG, "Log of vLLM or SGLang", "phases of the start, on Compiling → Start-up"),
-    Role(TLPARSE_RECORD, "Record in tlparse's folder"),  # earlier versions read these
-    Role(
-        TLPARSE_ALONE, "File of tlparse, without its log",
-        "not read: tlparse made it from a log. Upload raw.log of its folder, or the log itself",
-        refused=True,
-    ),
+    Role(TLPARSE_RECORD, "Record in tlparse's folder", "a record of the log"),
     Role(
         TLPARSE_PAGE, "Page of tlparse",
         "made by tlparse from the log, which has the same; kept to download",

@@ -4,8 +4,10 @@ up."""
 import os
 from collections import Counter
 from contextlib import closing
+from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Frame, Story
@@ -16,9 +18,11 @@ from inductorscope.formats.border import ABSURD, UNENCODABLE
 from inductorscope.formats.errors.tracebacks import read_traceback
 from inductorscope.formats.log.record import Frame as RaisedFrame
 from inductorscope.formats.log.summary import LogSummary
+from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log
-from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
+from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
 from inductorscope.intake.files import File
+from inductorscope.intake.tlparse import folder_of_record, record_of
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.logs.graphs import rank_of
@@ -113,8 +117,34 @@ def read_logs(reading: Reading) -> LogFacts:
     texts = reading.having(TORCH_LOGS)
     for file in texts:
         _read_text(reading, file, facts, story)
+    folders: dict[str, list[File]] = {}
+    for file in reading.having(TLPARSE_RECORD):
+        folders.setdefault(folder_of_record(file.path), []).append(file)
+    for folder, files in folders.items():
+        _read_folder(reading, folder, files, facts, story)
     facts.story = story if texts or facts.logs else None
     return facts
+
+
+def _read_folder(
+    reading: Reading, folder: str, files: list[File], facts: LogFacts, story: StoryGatherer
+) -> None:
+    records = [
+        (record, partial(_head_of, file))
+        for file in files
+        if (record := record_of(file.absolute)) is not None
+    ]
+    size = sum(file.size for file in files)
+    file = replace(files[0], path=folder, size=size)
+    log = LogTaking(
+        reading, file, story.log(folder, rank_of(folder), complete=False), FolderLog(records)
+    )
+    facts.logs.append(_OneLog(reading, file, log).read())
+
+
+def _head_of(file: File, size: int) -> bytes:
+    with file.absolute.open("rb") as stream:
+        return stream.read(size)
 
 
 def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGatherer) -> None:
@@ -184,7 +214,7 @@ class _OneLog:
         if self._file.role == TRACE_LOG:
             status = os.fstat(taking.raw.fileno())
             self._keep_log(taking.log, self._file.modified == status.st_mtime_ns)
-        else:
+        elif self._file.role == TORCH_LOGS:
             self.stored = self._file.path
         taking.story.finish(taking.log.strings)
         summary = taking.summariser.finish(taking.log)

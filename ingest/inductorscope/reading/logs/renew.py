@@ -1,8 +1,9 @@
 """Gathers compile stories again from stored logs when an older version gathered them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
@@ -11,9 +12,11 @@ from sqlalchemy import Engine, select
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.tlparse_folder import FolderFile, FolderLog
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
+from inductorscope.intake.tlparse import folder_of_record, record_of
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.torch_logs import read_torch_log
@@ -48,16 +51,18 @@ def renew_stories(engine: Engine, run: str | None = None, progress: Progress = s
 
 
 def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts, Counts] | None:
-    """Gathers the story as when the upload was read; returns None if a log is not stored, or was
-    read from tlparse's folder by an earlier version."""
+    """Gathers the story as when the upload was read; returns None if a log is not stored."""
     with reading() as session:
         report = session.scalar(select(Run.report).where(Run.id == run_id)) or Report()
     story, spoken = StoryGatherer(), Story()
     logs: dict[str, str] = {}
+    folders: dict[str, list[tuple[FolderFile, Callable[[int], bytes]]]] = {}
     for file in report.files:
         path, role, stored = file.path, file.role, file.stored or ""
-        if role == TLPARSE_RECORD:
-            return None
+        of_folder = record_of(PurePosixPath(path)) if role == TLPARSE_RECORD else None
+        if of_folder is not None:
+            read = partial(_head_of, reading, run_id, stored)
+            folders.setdefault(folder_of_record(path), []).append((of_folder, read))
         if role not in (TRACE_LOG, TORCH_LOGS):
             continue
         if stored in logs:
@@ -74,9 +79,19 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts,
             for record in log:
                 gatherer.add(record)
             gatherer.finish(log.strings)
+    for path, records in folders.items():
+        gatherer = story.log(path, rank_of(path), complete=False)
+        for record in FolderLog(records):
+            gatherer.add(record)
+        gatherer.finish({})
     whole, chunks = story.finish()
     whole.spoken += spoken.spoken
     return pack_story(whole, chunks), counts_of(whole, complete=bool(logs))
+
+
+def _head_of(reading: Sessions, run_id: str, path: str | None, size: int) -> bytes:
+    with _stored(reading, None, run_id, path) as raw:
+        return b"" if raw is None else raw.read(size)
 
 
 def _gather_text(path: str, raw: BinaryIO, story: StoryGatherer, spoken: Story) -> None:

@@ -16,6 +16,7 @@ from inductorscope.fields import view
 from inductorscope.formats.log.kinds import COUNTED, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
+from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import Log, LogRecord, read_trace_log
 from inductorscope.formats.sizes import MIB
 from inductorscope.formats.unpacking import open_plain
@@ -47,6 +48,7 @@ HEAD = 16
 PACKERS = 2
 """Threads that compress payloads."""
 LONGEST_NAME = 200
+Source = Process | FolderLog
 PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RUNNABLE}
 """Roles of payloads that are Python."""
 
@@ -70,9 +72,10 @@ class LogTaking:
     """Reads one log step by step, as far as the caller asks."""
 
     def __init__(
-        self, reading: Reading, file: File, story: LogGatherer, process: Process | None = None
+        self, reading: Reading, file: File, story: LogGatherer, source: Source | None = None
     ) -> None:
-        """`process`: of a TORCH_LOGS text, which is read instead of a TORCH_TRACE log."""
+        """`source`: read instead of a TORCH_TRACE log: a process of a TORCH_LOGS text, or a
+        folder."""
         self.path = file.path
         self.raw = raw = file.absolute.open("rb")
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
@@ -85,11 +88,13 @@ class LogTaking:
         self.log: Log
         self._folder = file.path
         """The folder under which payloads are stored."""
-        if process is None:
+        if source is None:
             self.log = read_trace_log(raw, most)
+        elif isinstance(source, FolderLog):
+            self.log = source
         else:
-            self.log = TextLog(open_plain(raw), process, most)
-            self._folder = f"{file.path}/{_named(process)}"
+            self.log = TextLog(open_plain(raw), source, most)
+            self._folder = f"{file.path}/{_named(source)}"
         self.rows: Counter[str] = Counter()
         """Number of records of each kind that can have a row."""
         self.files: set[int] = set()
