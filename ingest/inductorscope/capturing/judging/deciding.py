@@ -69,9 +69,11 @@ class Judging:
         if not self.on_gpu:
             torch.set_num_threads(1)  # the judged processes have the machine
         try:
+            self.original.start()
+            self.candidate.start()
             for side, name in ((self.original, "original"), (self.candidate, "candidate")):
                 try:
-                    side.start()
+                    side.wait()
                 except Ended as ended:
                     raise Ended(f"The {name} does not run. {ended}") from None
             for number in range(len(self.order.shapes)):
@@ -187,9 +189,12 @@ class Judging:
         most, others = arena.calls_of(shape, kind), Others(os.getpid())
         calls, sides = most if self.on_gpu else min(most, 8), [self.original, self.candidate]
         for number in range(-1, STARTS):  # the first finds how many calls a batch has
+            again = number >= 0 and not self.on_gpu
+            for side in sides if again else ():
+                side.start()
             for side in sides:
-                if number >= 0 and not self.on_gpu:
-                    side.start()
+                if again:
+                    side.wait()
                 side.ask("shape", shape=0, calls=calls, shift=0)
             sides.reverse()
             rounds = [

@@ -52,8 +52,7 @@ class Side:
         os.close(answering)
 
     def start(self) -> None:
-        """Starts a process in place of the last, and waits until it has loaded the text. The memory
-        is other memory, too. Raises Ended."""
+        """Starts a process in place of the last. The memory is other memory, too. Raises Ended."""
         if self.process:
             process_group.kill(self.keeper, without=self._kept)
             with suppress(Ended):
@@ -64,6 +63,9 @@ class Side:
         told = self._answer(START_S)
         self.process, self._kept = int(told["process"]), {self.keeper, int(told["first"])}
         os.write(self.questions, b"\n")
+
+    def wait(self) -> None:
+        """Waits until the process has loaded the text. Raises Ended."""
         self._answer(START_S)
 
     def ask(self, do: str, **details: object) -> dict[str, Any]:
