@@ -39,6 +39,7 @@ from inductorscope.analyze.failures.text import explain
 from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import forecast
+from inductorscope.analyze.judging.shapes import allowed
 from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.loops import loops_of
 from inductorscope.analyze.machine.samples import sampled
@@ -423,6 +424,11 @@ def on_graphs() -> list[Subject]:
             "threads of C++ code",
             lambda text: shared_loops(text.split("\n")),
             (_read("output-code/cpu-cond.py"),),
+        ),
+        Subject(
+            "guards of a kernel's sizes",
+            lambda text: allowed({"s0": 8}, {"s0": 4}, {"s0": text}, [text]),
+            ("Eq(Mod(s0, 4), 0)", "[2, 1024]"),
         ),
         Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
         Subject(

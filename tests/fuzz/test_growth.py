@@ -37,6 +37,7 @@ NOT_FROM_TEXTS = (
     "inductorscope.analyze.compare.changes", "inductorscope.analyze.compile.reuse",
     "inductorscope.analyze.trial.facts", "inductorscope.formats.code.short_names",
     "inductorscope.correlate.annotate.files", "inductorscope.correlate.directory",
+    "inductorscope.analyze.judging.verdict",
 )  # fmt: skip
 """Modules that get short values of records, or folders, and leave texts to others."""
 
