@@ -93,7 +93,7 @@ class ProgramsClient:
     def diagnose(self, kind: str, run_id: str, options: dict[str, Any]) -> str:
         """Asks a worker to diagnose a captured run; returns the job's id.
 
-        `kind` is one of `capturing.diagnosis.run.KINDS`, which checks its `options`.
+        `kind` is one of `capturing.diagnosis.run.KINDS`; `options` may name a job to `resume`.
         Raises NotOursError for a run that this installation did not capture, NotHere.
         """
         (run,) = self.captured_here([run_id], diagnosis.UPLOADED)

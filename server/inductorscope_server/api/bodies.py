@@ -211,6 +211,8 @@ class MinifyRequest(Body):
 
     after: Literal["aot", "dynamo"] = "aot"
     """The graph to reduce: AOTAutograd's or Dynamo's."""
+    resume: str | None = Field(default=None, max_length=64)
+    """Job of a stopped search to go on from."""
 
 
 class ExportOptions(BaseModel):

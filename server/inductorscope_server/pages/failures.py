@@ -126,12 +126,15 @@ def post_search(parts: Shared, run: RunId, search: Search) -> Response:
 
 
 async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
-    page = await parts.analysis(minify_page, run)
+    page = await parts.analysis(minify_page, run, body.resume)
     if page.refusal:
         raise Refusal(403, page.refusal)
     if page.panel.active:
         raise Refusal(409, "A search is already running.", do="Wait for it or stop it first.")
-    return await run_in_threadpool(parts.jobs.programs.diagnose, "minify", run, body.model_dump())
+    if body.resume is not None and not (page.job == body.resume and page.can_resume):
+        raise Refusal(409, "That search cannot go on.", do="Start a new one.")
+    options = body.model_dump(exclude_none=True)
+    return await run_in_threadpool(parts.jobs.programs.diagnose, "minify", run, options)
 
 
 @html.post(f"{PATH}/minify")

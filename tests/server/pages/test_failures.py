@@ -110,6 +110,38 @@ def test_what_the_bisector_found_is_shown(
     assert (panel["verdict"], panel["complete"], panel["state"]) == ("Inductor: it.", False, "gone")
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "goes_on"),
+    [({"answers": "01"}, True), ({"text": "of an earlier version"}, False)],
+)
+def test_a_stopped_search_can_go_on(
+    captured: tuple[TestClient, str], own_settings: Settings, checkpoint: dict[str, str],
+    goes_on: bool,
+) -> None:  # fmt: skip
+    client, run = captured
+    path, job = f"/runs/{run}/failures/minify", f"minify-stopped-{goes_on}"
+    summary = {"verdict": "So far.", "operations": 2, "fails_alone": None}
+    result = {
+        "summary": summary, "checkpoint": checkpoint, "notes": [], "failure": None, "graphs": [],
+        "original": [], "repro": None,
+    }  # fmt: skip
+    engine = make_engine(own_settings)
+    with sessions(engine).begin() as session:
+        write_diagnosis(
+            session, run, "minify", job, datetime.now(UTC), complete=False, result=result
+        )
+    engine.dispose()
+    page = client.get(path, params={"job": job}).text
+    assert ("Continue from" in page) == goes_on
+    assert (f'value="{job}"' in page) == goes_on
+    assert "checkpoint" not in client.get(f"/api{path}", params={"job": job}).json()["found"]
+    if not goes_on:
+        answer = client.post(f"/api{path}", json={"resume": job})
+        assert (answer.status_code, answer.json()["error"]["what"]) == (
+            409, "That search cannot go on.",
+        )  # fmt: skip
+
+
 def test_what_was_uploaded_is_explained_but_never_run(
     own_settings: Settings, fixtures: Path, opened: Opened, tmp_path: Path
 ) -> None:

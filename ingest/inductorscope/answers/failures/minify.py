@@ -8,12 +8,12 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
-from inductorscope.fields import Prose
+from inductorscope.fields import Hidden, Prose
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, read_diagnosis
 
 KIND = "minify"
-OF_EARLIER_VERSIONS = ("checkpoint", "steps", "tried")
-"""Parts of stored results that are not shown any more."""
+HIDDEN = ("checkpoint", "steps", "tried")
+"""Parts of stored results that are for going on, or were shown by earlier versions."""
 
 
 class MinifyPage(msgspec.Struct, frozen=True):
@@ -28,6 +28,7 @@ class MinifyPage(msgspec.Struct, frozen=True):
     complete: bool
     message: str | None
     found: dict[str, Any] | None
+    can_resume: Hidden[bool]
     diagnoses: list[DiagnosisLine] = msgspec.field(default_factory=list)
 
 
@@ -37,16 +38,23 @@ def minify_page(session: Session, run_id: str, job: str | None = None) -> Minify
     lines = diagnoses_of(session, run_id, KIND)
     chosen = next((line.job_id for line in lines if job in (None, line.job_id)), None)
     read = read_diagnosis(session, chosen) if chosen else None
+    now = panel(session, run_id, KIND)
     found = {} if read is None else read.result
     return MinifyPage(
         run=run_story.name,
         refusal=refusal(run_story),
-        panel=panel(session, run_id, KIND),
+        panel=now,
         job=chosen,
         state=read.line.state if read else "",
         complete=read.line.complete if read else False,
         message=read.line.message if read else None,
-        found={key: found[key] for key in found if key not in OF_EARLIER_VERSIONS} or None,
+        found={key: found[key] for key in found if key not in HIDDEN} or None,
+        can_resume=(
+            read is not None
+            and not read.line.complete
+            and not now.active
+            and "answers" in (found.get("checkpoint") or {})
+        ),
         diagnoses=lines,
     )
 

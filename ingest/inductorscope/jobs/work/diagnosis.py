@@ -11,13 +11,15 @@ from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import end
 from inductorscope.jobs.work.task import Task
-from inductorscope.store.runs.diagnoses import write_diagnosis
+from inductorscope.store.runs.diagnoses import read_diagnosis, write_diagnosis
 from inductorscope.store.tables.models import Run
 
 UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",
     "capture the program on this installation",
 )
+RESUME, RESUMED = "resume", "resumed"
+"""Options: the job to go on from; and, for the child process, what that job had found."""
 
 
 def diagnose(task: Task) -> None:
@@ -27,6 +29,11 @@ def diagnose(task: Task) -> None:
     options = dict(task.spec.get("options") or {})
     with task.sessions() as session:
         spec = captured_spec(session, run_id)
+        if RESUME in options:
+            before = read_diagnosis(session, str(options.pop(RESUME)))
+            if before is None:
+                raise Refused("There is nothing to go on from", "start the search anew")
+            options[RESUMED] = before.result
 
     result = run_diagnosis(
         DiagnosisRequest(kind, spec, options), task.folder, task.settings, task.report,

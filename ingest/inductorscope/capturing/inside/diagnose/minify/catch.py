@@ -5,6 +5,7 @@ program reaches its next graph even if the compiler behind them fails.
 """
 
 import copy
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.copying import copied
 from inductorscope.capturing.inside.diagnose.minify.failure import first_line
+from inductorscope.capturing.inside.diagnose.minify.text import node_lines
 from inductorscope.capturing.inside.loading import Model
 from inductorscope.capturing.inside.untyped import Untyped
 
@@ -31,6 +33,12 @@ class Caught:
     """`graph 1`, `graph 1, backward`."""
     graph: GraphModule
     inputs: list[Any]
+
+    @property
+    def fingerprint(self) -> int:
+        """Tells graphs apart, and versions of torch, whose minifiers may ask other questions."""
+        lines = [line.text for line in node_lines(self.graph)]
+        return zlib.crc32("\n".join([torch.__version__, self.label, *lines]).encode())
 
 
 def catch(model: Model, after: str) -> list[Caught]:

@@ -11,6 +11,7 @@ from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify import failure as failures
 from inductorscope.capturing.inside.diagnose.minify import parts
+from inductorscope.capturing.inside.diagnose.minify.asked import COMPILING, Journal
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, copy_of
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
@@ -22,6 +23,7 @@ class Tester:
     """Compiles graphs like the capture, and reports how they fail."""
 
     after: str
+    journal: Journal
 
     def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str = "") -> Failure | None:
         """Returns how a graph fails; with a `level`, only by `crash` or by `accuracy`. None if it
@@ -29,6 +31,10 @@ class Tester:
 
         A graph that fails eagerly is invalid, so it does not count as failing.
         """
+        with self.journal.query():
+            return self._failure(graph, inputs, level)
+
+    def _failure(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
         try:
             expected = parts.results(copy.deepcopy(graph), _fresh(inputs))
         except Exception as error:  # noqa: BLE001  # the graph was cut into an invalid one
@@ -36,6 +42,7 @@ class Tester:
             return None
         if self.after == AOT and not all(_plain(value) for value in expected):
             return None  # Inductor takes flat outputs only
+        self.journal.answer(COMPILING)
         try:
             actual = parts.results(self._compiled(graph, inputs), _fresh(inputs))
         except Exception as error:  # noqa: BLE001  # the failure that the search is for

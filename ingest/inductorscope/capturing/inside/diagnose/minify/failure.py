@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, DIFFER, Ran
+from inductorscope.processes.dying import how_it_ended
 
 LONGEST_MESSAGE = 6_000
 _COMPILER = re.compile(r"^.*?\b(?:fatal )?error: (.*)$", re.MULTILINE)
@@ -18,7 +19,7 @@ class Failure(msgspec.Struct, frozen=True):
     """The failure of a graph."""
 
     kind: str
-    """`exception` or `numbers`."""
+    """`exception`, `numbers` or `end`, of the process."""
     type: str
     message: str
     marks: tuple[str, ...]
@@ -35,6 +36,8 @@ class Failure(msgspec.Struct, frozen=True):
 
     def shown_by(self, ran: Ran) -> bool:
         """Whether the run of a program shows this failure."""
+        if self.kind == "end":
+            return not ran.hung and how_it_ended(ran.status) == self.type
         if ran.hung or ran.status <= 0:
             return False
         if self.kind == "numbers":
@@ -56,6 +59,12 @@ def of_exception(error: BaseException) -> Failure:
 
 def of_numbers(text: str) -> Failure:
     return Failure("numbers", "different numbers", f"{DIFFER}: {text}", ())
+
+
+def of_end(status: int) -> Failure:
+    """Returns the failure of a graph that ended its process."""
+    ended = how_it_ended(status)
+    return Failure("end", ended, f"The process {ended}.", ())
 
 
 def marks_of(message: str) -> tuple[str, ...]:
@@ -85,7 +94,7 @@ def plain(line: str) -> str:
 
 def in_words(failure: Failure) -> str:
     """Describes a failure in one line."""
-    if failure.kind == "numbers":
+    if failure.kind in {"numbers", "end"}:
         return failure.message
     first, *target = _telling(failure.message)
     text = ", ".join([first.rstrip(":"), *target]) if target else first

@@ -11,6 +11,7 @@ import torch
 from torch.fx import GraphModule
 
 from inductorscope.capturing.inside.diagnose.minify import failure as failures
+from inductorscope.capturing.inside.diagnose.minify.asked import Journal
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, Caught
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.program import Wanted, program_text, run_program
@@ -29,10 +30,12 @@ _NOT_COMPUTED = ("placeholder", "output", "get_attr")
 class Search:
     """Collects the results of a search; `result()` is stored and shown."""
 
-    def __init__(self, after: str) -> None:
+    def __init__(self, after: str, journal: Journal, started: float) -> None:
         self.after = after
-        self.started = time.monotonic()
-        self.queries = 0
+        self.journal = journal
+        self.started = started
+        self.step = ""
+        """What came of the last step, in words."""
         self.notes: list[str] = []
         self.graphs: list[dict[str, Any]] = []
         self.label = ""
@@ -57,6 +60,7 @@ class Search:
         self.failure = msgspec.to_builtins(failure)
         self.original = [_line(line) for line in node_lines(caught.graph)]
         self.now(caught.graph, caught.inputs)
+        self.step = f"Started with {len(self.current)} nodes"
 
     def now(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
         """Records the smallest graph so far."""
@@ -74,10 +78,6 @@ class Search:
             {name: item[name] for name in item.keys() - {"data", "draw"}} | {"kept": "data" in item}
             for item in packed_inputs(inputs)
         ]
-
-    @property
-    def left(self) -> str:
-        return _operations(_computed_of(self.current))
 
     def prove(
         self, graph: GraphModule, inputs: Sequence[Any], failure: Failure, spec: CaptureSpec,
@@ -131,7 +131,9 @@ class Search:
             "summary": self._summary(complete=complete), "after": self.after,
             "torch": str(torch.__version__), "label": self.label,
             "failure": self.failure, "graphs": self.graphs, "original": self.original,
-            "current": self.current, "inputs": self.inputs, "queries": self.queries,
+            "current": self.current, "inputs": self.inputs,
+            "queries": len(self.journal.asked.answers),
+            "checkpoint": msgspec.to_builtins(self.journal.asked),
             "seconds": round(time.monotonic() - self.started, 2), "notes": self.notes,
             "repro": self.repro,
         }  # fmt: skip
