@@ -79,8 +79,9 @@ TUNED = (
 )
 
 
-def captured(data: Path) -> Iterator[Shown]:
+def captured(data: Path) -> list[Shown]:
     """The C++ kernels of all captured runs, as they are and tuned."""
+    shown: list[Shown] = []
     query = select(Run.name, Run.id, Graph.slug, Kernel.name, KernelCall.handle)
     query = query.join(Graph, Graph.run_id == Run.id).join(Kernel, Kernel.graph_id == Graph.id)
     query = query.join(KernelCall, KernelCall.kernel_id == Kernel.id).where(Kernel.kind == "cpp")
@@ -95,9 +96,10 @@ def captured(data: Path) -> Iterator[Shown]:
                 tuned = next(text.replace(*pair) for pair in TUNED if pair[0] in text)
                 for form, candidate in (("own", text), ("tuned", tuned)):
                     order = order_of(found.cases, found.origin, candidate)
-                    yield "honest", f"{name} {form} {kernel[:40]}:{handle}", order
+                    shown.append(("honest", f"{name} {form} {kernel[:40]}:{handle}", order))
             except NoCase as error:
                 print(f"{name} {kernel}: {error}")
+    return shown
 
 
 def shown(data: Path | None) -> Iterator[Shown]:

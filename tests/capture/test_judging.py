@@ -83,7 +83,14 @@ def test_the_runs_own_kernel_is_accepted(judge: Judge) -> None:
 
 ELSEWHERE = "return honest({name: value.clone() for name, value in given.items()})"
 ONCE = "if not kept:\n    kept.append(honest(given))\nreturn given"
+WHEN_TIMED = """\
+at.append(given['buf0'].data_ptr())
+honest(given)
+if len(at) > 1 and at[0] != at[1]:  # a batch, not two checks of one call
+    given['buf0'].nan_to_num_(0.0)
+return given"""
 ATTACKS = [
+    ("at = []", WHEN_TIMED, "honest", "though not when it is checked"),
     ("kept = []", ONCE, "correct", "values"),
     ("", ELSEWHERE, "correct", "before they are written"),
     ("time.perf_counter = lambda: 0.0", "return honest(given)", "honest", "time.perf_counter"),
