@@ -18,6 +18,7 @@ from inductorscope.capturing.judging.side import Ended, Side
 from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
 from inductorscope.capturing.playground import kernel_calls
 from inductorscope.capturing.playground.confine import Room
+from inductorscope.formats.sizes import MIB
 
 STARTS = LOOKS[0]
 """How often both are timed anew: in new processes, or on a GPU in new memory."""
@@ -29,6 +30,8 @@ BATCH_S = {"cpu": 0.0015, "cuda": 0.015}
 interrupted."""
 CACHED = 3.0
 """A kernel may move its bytes so many times as fast as a copy: its operands may be closer."""
+LARGE = 32 * MIB
+"""Bytes of operands that a processor takes long to write and to compare, so that less is tried."""
 ENOUGH = 3
 """Differences after which no more are looked for."""
 
@@ -57,6 +60,7 @@ class Judging:
         self.dishonest: dict[str, None] = {}
         self.shapes: list[ShapeResult] = []
         self.past: list[arena.Tensors] = []
+        self.large = not self.on_gpu and arena.region_bytes(order.shapes[0]) > LARGE
         self.tested = 0
         self.replays = 1
         """How often a batch is replayed on a GPU, where its operands would take too much room."""
@@ -100,6 +104,8 @@ class Judging:
         kinds: Sequence[str] = reference.VALUES
         if number:  # a further shape gets one of the other kinds
             kinds = (*kinds[:2], kinds[2 + number % (len(kinds) - 2)])
+        elif self.large:
+            kinds = kinds[:3]
         # On a GPU, Inductor copies operands that are not aligned.
         for shift in (0,) if self.on_gpu else (0, 1):
             for side in (self.original, self.candidate):
@@ -198,9 +204,8 @@ class Judging:
                     side.wait()
                 side.ask("shape", shape=0, calls=calls, shift=0)
             sides.reverse()
-            rounds = [
-                self._round(shape, calls, sides[:: 1 - at % 2 * 2]) for at in range(ROUNDS[kind])
-            ]
+            count = 2 if self.large else ROUNDS[kind]
+            rounds = [self._round(shape, calls, sides[:: 1 - at % 2 * 2]) for at in range(count)]
             self._round(shape, calls, sides, "special")
             without = min(self.original.run(0) for _ in range(5))
             if self.dishonest:
@@ -247,10 +252,10 @@ class Judging:
         return [took[False], took[True]]
 
     def _bound(self, calls: int) -> None:
-        """Refuses a time in which a copy could not move the kernel's bytes."""
+        """Refuses a time in which neither a copy nor the original could move the kernel's bytes."""
         device, moved = self.order.device, self.order.nbytes * calls
         source = torch.zeros(max(moved // 2, 1), dtype=torch.uint8, device=device)
-        target, times = torch.empty_like(source), []
+        target, times = torch.empty_like(source), [min(self.times[0]) / 1000 * calls]
         for _ in range(5):
             began = time.perf_counter()
             target.copy_(source)
@@ -260,7 +265,7 @@ class Judging:
         fastest, peak = min(self.times[1]) / 1000, moved / min(times)
         if (rate := self.order.nbytes / fastest) > CACHED * peak:
             self._refuse(
-                f"It would move its bytes at {rate / 1e9:,.0f} GB/s, and a copy reaches "
+                f"It would move its bytes at {rate / 1e9:,.0f} GB/s; a copy and the original reach "
                 f"{peak / 1e9:,.0f} GB/s here: it cannot have done its work in that time."
             )
 
