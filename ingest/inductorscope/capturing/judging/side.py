@@ -129,6 +129,7 @@ class Side:
     ) -> Never:
         """Runs the text, a candidate's without any rights."""
         try:
+            kernel_calls.die_with_parent()
             if self.text is not self.order.original:
                 on_gpu = self.order.device != "cpu"
                 confine.settle(base, separated=room.separated, local_sockets=on_gpu)
