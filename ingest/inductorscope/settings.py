@@ -79,6 +79,8 @@ class Settings:
     """Whether the playground runs code that people type, also if others can reach the server."""
     agents_try: bool = False
     """Whether agents may start trials of changes."""
+    agents_submit: bool = False
+    """Whether agents may have kernels judged that they wrote."""
     max_upload_bytes: int = 4 * GIB
     """Largest upload as sent."""
     max_unpacked_bytes: int = 16 * GIB

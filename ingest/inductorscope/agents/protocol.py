@@ -1,5 +1,5 @@
 """The server of the Model Context Protocol: its tools. All of them only read, except for
-the tool that tries a change, where the owner allows it."""
+the tools that try a change or judge a kernel, where the owner allows it."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -70,6 +70,10 @@ Propose = Callable[[str, Change], Awaitable[str]]
 """Starts a job that tries a change of a run; returns the page that shows what came of it."""
 
 
+Submit = Callable[[str, str], Awaitable[str]]
+"""Has a kernel's text judged; returns the verdict."""
+
+
 def create(
     ask: Ask, base: Callable[[], str], refusals: tuple[type[Exception], ...] = ()
 ) -> MCPServer:
@@ -133,3 +137,22 @@ def add_trials(server: MCPServer, propose: Propose, base: Callable[[], str]) -> 
             raise ToolError(str(error)) from None
 
     server.add_tool(try_change, title="Try a change", annotations=RUNS, structured_output=False)
+
+
+def add_judge(server: MCPServer, submit: Submit, refusals: tuple[type[Exception], ...]) -> None:
+    """Adds the tool that judges kernels."""
+    refused: tuple[type[Exception], ...] = (NotAnalysed, NotHere, InWords, *refusals)
+
+    async def submit_kernel(kernel: str, text: str) -> str:
+        """Judges a kernel that you wrote against a run's own: is it correct, honest and faster?
+        `kernel` is RUN/GRAPH/KERNEL:CALL, as in the address of the kernel's page. `text` is its
+        C++ or Triton source, or its definition as in the output code. Each attempt is kept with
+        its verdict, and has a page. Takes seconds."""
+        try:
+            return await submit(kernel, text)
+        except refused as error:
+            raise ToolError(str(error)) from None
+
+    server.add_tool(
+        submit_kernel, title="Judge a kernel", annotations=RUNS, structured_output=False
+    )

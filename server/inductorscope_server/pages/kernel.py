@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Query
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.attempts import Attempt, kept_attempt
+from inductorscope.answers.explorer.attempts import Attempt
 from inductorscope.answers.explorer.benchmark import CaseCheck, call_of, case_check
 from inductorscope.answers.explorer.kernel import (
     EditPage,
@@ -16,14 +16,14 @@ from inductorscope.answers.explorer.kernel import (
     permalink_answer,
 )
 from inductorscope.jobs.programs import BenchmarkAsked
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS, RUNS_CODE
-from inductorscope_server.analysis.case import case_file, judge_order
+from inductorscope_server.analysis.case import case_file
 from inductorscope_server.api.bodies import BenchmarkRequest, JudgeRequest, started, starts
-from inductorscope_server.pages.play import allow, is_on, refuse_unconfined
+from inductorscope_server.pages.play import allow, is_on
+from inductorscope_server.serving.judging import judged, refuse_unconfined
 from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json, attached
@@ -135,17 +135,7 @@ async def post_judge(
     refuse_unconfined(await parts.playground.ready(whose_turn()), "is typed in a browser")
     if not body.code.strip():
         return Response(status_code=204)
-    try:
-        order = await parts.analysis(judge_order, run, slug, name, handle, text=body.code)
-    except NoCase as error:
-        raise Refusal(422, str(error)) from None
-    verdict = await parts.playground.judge(whose_turn(), order)
-
-    def keep() -> Attempt:
-        with parts.write.begin() as session:
-            return kept_attempt(session, run, slug, (name, handle), body.code, verdict=verdict)
-
-    return as_json(await run_in_threadpool(keep))
+    return as_json(await judged(parts, run, slug, (name, handle), body.code))
 
 
 @html.post(f"{PATH}/benchmark")

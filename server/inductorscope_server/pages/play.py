@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.answers.fork import Fork, Try, fork_of, is_uploaded, try_of
 from inductorscope.answers.parts import run_of
-from inductorscope.capturing.playground.order import CONFIG, MODEL, Ready
+from inductorscope.capturing.playground.order import CONFIG, MODEL
 from inductorscope.capturing.spec import DTYPES, CaptureSpec
 from inductorscope.fields import Hidden
 from inductorscope.formats.change import MODES
@@ -24,6 +24,7 @@ from starlette.responses import Response
 from inductorscope_server.access.rules import RUNS_CODE, who_of
 from inductorscope_server.access.token import COOKIE, bearer
 from inductorscope_server.api.bodies import TryRequest
+from inductorscope_server.serving.judging import refuse_unconfined
 from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json
@@ -169,17 +170,6 @@ async def _allow_uploaded(parts: Parts, body: TryRequest) -> None:
             do="Read it first. Then send `agreed`, or press the button that asks.",
         )  # fmt: skip
     refuse_unconfined(await parts.playground.ready(whose_turn()), "comes from an uploaded run")
-
-
-def refuse_unconfined(ready: Ready, why: str) -> None:
-    """Raises Refusal if the process that would run the code is not confined."""
-    missing = [f"{what} ({why})" for what, why in ready.protections.items() if why]
-    if missing:
-        raise Refusal(
-            403,
-            f"This code {why}, and this machine cannot confine it: {', '.join(missing)}.",
-            do="Run it where the kernel allows namespaces and seccomp.",
-        )
 
 
 def _kernels_of(request: Request, share: str = "") -> str:

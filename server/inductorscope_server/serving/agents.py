@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from inductorscope import urls
+from inductorscope.analyze.judging.verdict import verdict_lines
 from inductorscope.errors import InWords
 from inductorscope.formats.change import Change
 from inductorscope.store.who import RUN, VIEWER
@@ -21,6 +22,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from inductorscope_server.access.rules import READS
+from inductorscope_server.serving.judging import judged, refuse_unconfined
+from inductorscope_server.serving.turns import whose_turn
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
 
@@ -50,6 +53,7 @@ class Agents:
     def __init__(self, parts: Parts) -> None:
         self._analysis = parts.analysis
         self._jobs = parts.jobs
+        self._parts = parts
         self._may_try = parts.settings.agents_try
         self._starting: asyncio.Task[StreamableHTTPSessionManager] | None = None
         self._running: asyncio.Task[None] | None = None
@@ -85,12 +89,14 @@ class Agents:
         return manager
 
     def _manager(self) -> StreamableHTTPSessionManager:
-        from inductorscope.agents.protocol import add_trials, create
+        from inductorscope.agents.protocol import add_judge, add_trials, create
         from mcp.server.transport_security import TransportSecuritySettings
 
         server = create(self._ask, BASE.get, (Refusal,))
         if self._may_try:
             add_trials(server, self._propose, BASE.get)
+        if self._parts.settings.agents_submit:
+            add_judge(server, self._submit, (Refusal,))
         # `Guard` checks hosts and origins.
         unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
@@ -102,11 +108,28 @@ class Agents:
         return await self._analysis(function, run, **given)
 
     async def _propose(self, run: str, change: Change) -> str:
-        viewer = VIEWER.get()
-        if viewer is None or not viewer.may(RUN):
-            raise InWords("Your token may not run code.")
+        _may_run()
         await run_in_threadpool(self._jobs.programs.try_change, run, change.title, change)
         return urls.trials(run)
+
+    async def _submit(self, kernel: str, text: str) -> str:
+        _may_run()
+        run, _, rest = kernel.partition("/")
+        slug, _, call = rest.rpartition("/")
+        name, _, handle = call.rpartition(":")
+        if not slug or not handle.isdecimal():
+            raise InWords("`kernel` is RUN/GRAPH/KERNEL:CALL, with the run's whole id.")
+        ready = await self._parts.playground.ready(whose_turn())
+        refuse_unconfined(ready, "comes from an agent")
+        attempt = await judged(self._parts, run, slug, (name, int(handle)), text)
+        page = urls.kernel_edit(run, slug, name, int(handle), attempt.id)
+        return "\n".join([*verdict_lines(attempt.verdict), f"{BASE.get()}{page}"])
+
+
+def _may_run() -> None:
+    viewer = VIEWER.get()
+    if viewer is None or not viewer.may(RUN):
+        raise InWords("Your token may not run code.")
 
 
 async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:

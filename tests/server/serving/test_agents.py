@@ -192,6 +192,39 @@ def test_agents_try_changes_only_where_the_owner_allows_it(hostile: Settings) ->
         assert "code of uploads is never run here" in run(said(base, '{"dynamic": true}', **mine))
 
 
+def test_agents_have_kernels_judged_only_where_the_owner_allows_it(
+    tmp_path: Path, fixtures: Path
+) -> None:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    allowed = Settings(data=tmp_path, database_url="", token=TOKEN, agents_submit=True)
+    read = read_paths(
+        allowed, [fixtures / "judged"], name="judged", tags=[], origin="capture",
+        progress=lambda *_: None,
+    )  # fmt: skip
+
+    async def said(base: str, kernel: str, text: str, **headers: str) -> str:
+        http = httpx2.AsyncClient(headers=headers, timeout=240)
+        async with Client(streamable_http_client(f"{base}/mcp", http_client=http)) as client:
+            given = {"kernel": kernel, "text": text}
+            return (await client.call_tool("submit_kernel", given)).content[0].text  # type: ignore[union-attr]
+
+    with served(allowed) as base:
+        graphs = httpx.get(f"{base}/api/runs/{read.run_id}").json()["graphs"]
+        graph = f"{read.run_id}/graphs/{graphs[0]['slug']}"
+        found = httpx.get(f"{base}/api/runs/{graph}/explorer").json()["kernels"][0]
+        kernel = f"{graph.replace('/graphs', '')}/{found['name']}:{found['calls'][0]['handle']}"
+        mine = {"Authorization": f"Bearer {TOKEN}"}
+        assert "may not run code" in run(said(base, kernel, "x"))
+        assert "RUN/GRAPH/KERNEL:CALL" in run(said(base, read.run_id, "x", **mine))
+        answer = run(said(base, kernel, "no C++", **mine))
+        if "cannot confine it" not in answer:
+            assert answer.startswith("Rejected.")
+            assert f"/runs/{graph}/kernels/{found['name']}" in answer
+
+
 def test_over_standard_input_every_tool_answers(hostile: Settings) -> None:
     from mcp import Client, StdioServerParameters, stdio_client
 

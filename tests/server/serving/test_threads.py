@@ -31,13 +31,13 @@ COMMON = {
     "export/export.py": {"pack": "has the threads of a loop that one export runs"},
     "pages/capture.py": {"_start": IN_TURN},
     "pages/failures.py": {"parts.jobs.programs.diagnose": ROWS},
-    "pages/kernel.py": {"keep": ROWS},
     "pages/play.py": {"_place": ROWS, "_is_uploaded": ROWS},
     "pages/runs.py": {"change": IN_TURN},
     "pages/server.py": {"_page": IN_TURN, "_metrics": IN_TURN},
     "serving/agents.py": {
         "self._manager": "imports a library, once", "self._jobs.programs.try_change": ROWS,
     },
+    "serving/judging.py": {"keep": ROWS},
     "web/app.py": {"parts.close": "the server stops"},
     "web/static.py": {"self._keep": "compresses a file of the bundle, once"},
 }  # fmt: skip
