@@ -26,7 +26,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> tuple[Sett
     [
         ("graph break", "Failed to trace builtin operator", "No graph break is recorded."),
         ("recompiled", "`x.size(0)` changed 4 → 9", "No function compiled again."),
-        ("not vectorised", "no record of which loops", "0 of 1 loops are vectorised."),
+        ("not vectorised", "The run has no C++ kernel.", "0 of 1 loops are vectorised."),
     ],
 )
 def test_each_question_has_an_answer(

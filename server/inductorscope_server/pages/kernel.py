@@ -132,10 +132,11 @@ async def post_judge(
     code it only starts the judge, which takes seconds."""
     await allow(request, parts)
     name, handle = _named(kernel)
-    refuse_unconfined(await parts.playground.ready(whose_turn()), "is typed in a browser")
+    why = "is typed in a browser"
     if not body.code.strip():
+        refuse_unconfined(await parts.playground.ready(whose_turn()), why)
         return Response(status_code=204)
-    return as_json(await judged(parts, run, slug, (name, handle), body.code))
+    return as_json(await judged(parts, run, slug, (name, handle), body.code, why=why))
 
 
 @html.post(f"{PATH}/benchmark")

@@ -22,8 +22,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from inductorscope_server.access.rules import READS
-from inductorscope_server.serving.judging import judged, refuse_unconfined
-from inductorscope_server.serving.turns import whose_turn
+from inductorscope_server.serving.judging import judged
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
 
@@ -115,14 +114,13 @@ class Agents:
     async def _submit(self, kernel: str, text: str) -> str:
         _may_run()
         run, _, rest = kernel.partition("/")
-        slug, _, call = rest.rpartition("/")
-        name, _, handle = call.rpartition(":")
+        slug, _, called = rest.rpartition("/")
+        name, _, handle = called.rpartition(":")
         if not slug or not handle.isdecimal():
             raise InWords("`kernel` is RUN/GRAPH/KERNEL:CALL, with the run's whole id.")
-        ready = await self._parts.playground.ready(whose_turn())
-        refuse_unconfined(ready, "comes from an agent")
-        attempt = await judged(self._parts, run, slug, (name, int(handle)), text)
-        page = urls.kernel_edit(run, slug, name, int(handle), attempt.id)
+        call, why = (name, int(handle)), "comes from an agent"
+        attempt = await judged(self._parts, run, slug, call, text, why=why)
+        page = urls.kernel_edit(run, slug, *call, attempt.id)
         return "\n".join([*verdict_lines(attempt.verdict), f"{BASE.get()}{page}"])
 
 

@@ -11,12 +11,16 @@ from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
 
 
-async def judged(parts: Parts, run: str, slug: str, call: tuple[str, int], text: str) -> Attempt:
-    """`call`: the kernel's name and the handle. Raises Refusal."""
+async def judged(
+    parts: Parts, run: str, slug: str, call: tuple[str, int], text: str, *, why: str
+) -> Attempt:
+    """`call`: the kernel's name and the handle; `why`: where the text comes from. Raises Refusal
+    unless the process is confined."""
     try:
         order = await parts.analysis(judge_order, run, slug, *call, text=text)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
+    refuse_unconfined(await parts.playground.ready(whose_turn()), why)
     verdict = await parts.playground.judge(whose_turn(), order)
 
     def keep() -> Attempt:

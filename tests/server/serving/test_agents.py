@@ -201,7 +201,7 @@ def test_agents_have_kernels_judged_only_where_the_owner_allows_it(
 
     allowed = Settings(data=tmp_path, database_url="", token=TOKEN, agents_submit=True)
     read = read_paths(
-        allowed, [fixtures / "judged"], name="judged", tags=[], origin="capture",
+        allowed, [fixtures / "judged"], name="judged", tags=[], origin="upload",
         progress=lambda *_: None,
     )  # fmt: skip
 
@@ -219,10 +219,7 @@ def test_agents_have_kernels_judged_only_where_the_owner_allows_it(
         mine = {"Authorization": f"Bearer {TOKEN}"}
         assert "may not run code" in run(said(base, kernel, "x"))
         assert "RUN/GRAPH/KERNEL:CALL" in run(said(base, read.run_id, "x", **mine))
-        answer = run(said(base, kernel, "no C++", **mine))
-        if "cannot confine it" not in answer:
-            assert answer.startswith("Rejected.")
-            assert f"/runs/{graph}/kernels/{found['name']}" in answer
+        assert "code of uploads is never run here" in run(said(base, kernel, "no C++", **mine))
 
 
 def test_over_standard_input_every_tool_answers(hostile: Settings) -> None:

@@ -89,7 +89,7 @@ def test_the_nonce_is_new_each_time_and_told_to_the_page(client: TestClient) -> 
 def test_a_mistake_of_ours_is_protected_too(
     own_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inductorscope_server.api.captures.describe", lambda: 1 / 0)
+    monkeypatch.setattr("inductorscope_server.api.captures.builtin_models", lambda: 1 / 0)
     app = create_app(own_settings)
     with TestClient(app, base_url=BASE, raise_server_exceptions=False) as client:
         answer = client.get("/api/models")
@@ -105,7 +105,7 @@ def test_a_database_that_fails_is_said(
     def fail() -> None:
         raise OperationalError("SELECT secret", {}, Exception("database is locked"))
 
-    monkeypatch.setattr("inductorscope_server.api.captures.describe", fail)
+    monkeypatch.setattr("inductorscope_server.api.captures.builtin_models", fail)
     with opened(own_settings) as client:
         answer = client.get("/api/models")
     assert answer.status_code == 503
