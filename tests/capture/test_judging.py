@@ -116,6 +116,7 @@ def test_a_kernel_that_is_wrong_at_other_shapes_is_refused(judge: Judge) -> None
     assert text != definition(RECORDED)
     assert not verdict.accepted
     assert verdict.shapes[0].ok
+    assert [shape.ok for shape in verdict.shapes] == [shape.share <= 1 for shape in verdict.shapes]
     assert KERNEL in text
 
 

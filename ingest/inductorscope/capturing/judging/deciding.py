@@ -114,8 +114,8 @@ class Judging:
                 why, share = self._compare(shape, kind, shift)
                 worst = max(worst, share)
                 self.tested += 1
+                said = said or why
                 if why and len(self.wrong) < ENOUGH:
-                    said = said or why
                     at = f" at {_sizes(shape)}" if number else ""
                     self.wrong.append(f"With {'unaligned' if shift else kind} values{at}: {why}")
         self.shapes.append(ShapeResult(shape.sizes, not said, said, worst))
