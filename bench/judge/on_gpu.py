@@ -264,7 +264,7 @@ def main() -> None:
                     cases = [replace(case, definition=lines) for case in cases]
                 with limited(ANSWERED_S):
                     verdict = judge.judge(order_of(cases, ORIGIN, candidate.text))
-            except Exception as error:  # noqa: BLE001  # the others are to be judged
+            except Exception as error:  # noqa: BLE001  # one failure must not end the rest
                 traceback.print_exc()
                 row["failed"] = repr(error)
                 open_judge.close()

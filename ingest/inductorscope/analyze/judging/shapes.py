@@ -29,7 +29,7 @@ def cases_at_shapes(
     used = [name for name in sorted(read.hints) if any(name in size for size in sizes_used)]
     seen = {tuple(read.hints[name] for name in used)}
     body = read.lines[max(read.code.wrapper_first - 1, 0) : read.code.wrapper_last]
-    chance = random.Random(0)  # noqa: S311  # no secret
+    chance = random.Random(0)  # noqa: S311  # sizes are no secret
     for attempt in range(TRIES if used else 0):
         beside = [(attempt + at * (attempt // 4)) % 4 - 1 for at in range(len(used))]
         sizes = read.hints | {

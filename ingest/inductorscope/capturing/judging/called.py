@@ -57,7 +57,7 @@ class Called:
         if pinned and int(pinned.group(1)) != pick_vec_isa().bit_width():
             config.cpp_cache_precompile_headers = False  # those here are of other vectors
         self.module: dict[str, Any] = {"__name__": "case", "__file__": "kernel.py"}
-        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # its purpose
+        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # it judges it
         self.calls: list[arena.Tensors] = []
         self.graph: Untyped = None
         self.held: list[torch.Tensor] = []
@@ -123,6 +123,6 @@ def serve(order: Order, text: str, memory: arena.Arena, asked: BinaryIO, answers
             os.write(answers, b"{}\n")
             for line in asked:
                 os.write(answers, json.dumps(called.answer(json.loads(line))).encode() + b"\n")
-    except BaseException as error:  # noqa: BLE001  # it may raise anything
+    except BaseException as error:  # noqa: BLE001  # the kernel may raise anything
         said = {"error": f"{type(error).__name__}: {error}"[:8000]}
         os.write(answers, json.dumps(said).encode() + b"\n")

@@ -33,7 +33,8 @@ class Reference:
     def __init__(self, order: Order) -> None:
         self.order = order
         self.module: dict[str, Any] = {"__name__": "case"}
-        exec(compile(order.reference, "reference.py", "exec"), self.module)  # noqa: S102  # the run's
+        # Written by this program from the FX nodes of a run that was captured here.
+        exec(compile(order.reference, "reference.py", "exec"), self.module)  # noqa: S102
         self.eager = self.module["eager"]
         self.chance = random.SystemRandom()
 

@@ -167,7 +167,7 @@ def settle(base: Path, *, separated: bool, local_sockets: bool) -> None:
         if separated:
             show_processes()
     home = Path("/home") if separated else base / "home"
-    own = [home, *([Path("/tmp")] if separated else [])]  # noqa: S108  # its own
+    own = [home, *([Path("/tmp")] if separated else [])]  # noqa: S108  # a private mount
     become_nobody([*own, base, *base.rglob("*")])
     kernel_calls.die_with_parent()
     with suppress(OSError):  # pages report it

@@ -70,7 +70,7 @@ class Warm:
         os.environ[ASK_DRIVER] = "1"
         with without_collection():
             with suppress(ImportError):  # tries need none of it
-                import scipy.stats  # noqa: F401  # every verdict needs it
+                import scipy.stats  # noqa: F401  # loaded once, for all verdicts
             import torch
             from torch._inductor import codecache
 

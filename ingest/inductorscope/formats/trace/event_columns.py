@@ -33,7 +33,7 @@ class Column:
         self._type = np.dtype(code)
         self._folder = folder
         place = None if folder is None else str(folder)
-        self._file = SpooledTemporaryFile(HELD_BYTES, dir=place)  # noqa: SIM115  # as the column
+        self._file = SpooledTemporaryFile(HELD_BYTES, dir=place)  # noqa: SIM115  # open while it is
         self._count = 0
         finalize(self, self._file.close)
 
