@@ -1,6 +1,7 @@
 """Captures a small program on a GPU, and judges honest, dishonest, slower and faster candidates.
 
     PYTHONPATH=ingest:server:. python -m bench.judge.on_gpu [--seconds 540] [--out FILE.json]
+        [--kernel PART …]
 
 It needs a GPU, torch with Triton, and what `inductorscope capture` needs: SQLAlchemy, msgspec,
 typer, numpy, scipy and a C compiler; no network. It begins no judgement after `--seconds`, gives
@@ -204,9 +205,14 @@ def captured(data: Path, device: str) -> list[tuple[str, Judgeable]]:
         ]
 
 
-def shown(kernels: list[tuple[str, Judgeable]]) -> Iterator[tuple[str, Judgeable, Candidate]]:
-    """Yields all of the first kernel, then honest and timed ones of the others."""
+def shown(
+    kernels: list[tuple[str, Judgeable]], wanted: list[str]
+) -> Iterator[tuple[str, Judgeable, Candidate]]:
+    """Yields all of the first kernel, then honest and timed ones of the others. `wanted`: parts of
+    names; all if empty."""
     for number, (kernel, found) in enumerate(kernels):
+        if wanted and not any(part in kernel for part in wanted):
+            continue
         case = found.cases[0]
         parts = (honest, timed) if number else (honest, dishonest, timed)
         for part in parts:
@@ -234,6 +240,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--kernel", nargs="*", default=[], help="parts of kernels' names")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, ExitStack() as open_judge:
@@ -243,7 +250,7 @@ def main() -> None:
         for kernel, found in kernels:
             print(f"{kernel}: {len(found.cases) - 1} further shapes", flush=True)
         judge, protections = None, {}
-        for kernel, found, candidate in shown(kernels):
+        for kernel, found, candidate in shown(kernels, given.kernel):
             if time.monotonic() - began > given.seconds:
                 print("The time is up.")
                 break

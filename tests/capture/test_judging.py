@@ -1,7 +1,8 @@
 """The judge of kernels: honest ones pass; wrong and dishonest ones are refused with the reason."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase
@@ -141,3 +142,31 @@ def test_the_command_says_what_cannot_be_judged(tmp_path: Path) -> None:
         done = run_command("judge", str(file), "--against", against, "--data", str(settings.data))
         assert done.returncode == code, done
         assert said in done.stderr
+
+
+def test_rounding_where_a_sum_cancels_is_not_a_fault() -> None:
+    """A normalisation in two orders, of values among which are infinities and large ones."""
+    torch = pytest.importorskip("torch")
+    from inductorscope.capturing.judging.reference import _values, difference
+
+    def normed(x: Any, weight: Any, total: Callable[[Any], Any]) -> Any:
+        centred = x - total(x)[:, None] / x.shape[1]
+        scale = torch.rsqrt(total(centred * centred)[:, None] / x.shape[1] + 1e-5)
+        result = centred * scale * weight
+        return result * 0.5 * (1 + torch.erf(result * 0.5**0.5))
+
+    def forward(x: Any) -> Any:
+        return sum(x.unbind(1))
+
+    def backward(x: Any) -> Any:
+        return sum(x.flip(1).unbind(1))
+
+    torch.manual_seed(1)
+    for _ in range(40):
+        x, weight = (_values(torch.empty(shape), "special", 0) for shape in ((1026, 32), (32,)))
+        exact = normed(x.double(), weight.double(), forward)
+        found = difference(
+            normed(x, weight, backward), normed(x, weight, forward),
+            torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, (32,), weight)), exact, True,
+        )  # fmt: skip
+        assert not found[0], found

@@ -77,6 +77,18 @@ def asked(run: str, settings: Settings) -> BenchmarkAsked:
     return BenchmarkAsked(run, "model__0_inference_0.0", KERNEL, HANDLE, seconds=0.1)
 
 
+def test_parts_of_a_split_reduction_are_compared_with_no_node() -> None:
+    """The sizes are symbols: only their recorded values tell a part from the whole."""
+    folder = Path(__file__).parents[1] / "fixtures" / "judged-gpu"
+    files = {role: folder / ROLES[role] for role in ("code", "ir_post")}
+    files["post_grad"] = folder / "fx_graph_transformed.py"
+    texts = case_texts({role: file.read_text() for role, file in files.items()})
+    parts = kernel_case(texts, "triton_red_fused_amax_0", 1)
+    assert parts.not_compared["buf8"] == "it is a partial result of amax_1: its reduction is split"
+    whole = kernel_case(texts, "triton_poi_fused_abs_add_clamp_mul_sigmoid_2", 3)
+    assert not whole.not_compared
+
+
 def test_the_test_case_needs_torch_alone(texts: dict[str, str]) -> None:
     """A job runs the same text."""
     text = case_text(kernel_case(case_texts(texts), KERNEL, HANDLE), 'a run called "x"\\')

@@ -91,7 +91,8 @@ def case_texts(texts: dict[str, str]) -> CaseTexts:
     if POST_GRAD not in texts or IR_POST not in texts:
         return CaseTexts(read, works, None)
     ir = parse_ir(texts[IR_POST])
-    return CaseTexts(read, works, Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, ir))
+    fx = parse_fx(texts[POST_GRAD])
+    return CaseTexts(read, works, Cutter(fx, read.code, read.lines, ir, read.hints))
 
 
 def kernel_case(texts: CaseTexts, kernel_name: str, handle: int) -> KernelCase:

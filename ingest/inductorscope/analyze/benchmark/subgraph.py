@@ -4,15 +4,17 @@ Links between lines say which value each buffer holds, and so where the piece st
 the kernel's outputs, nodes are followed back until each input is a buffer that the kernel reads.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from inductorscope.analyze.memory.layouts import annotation_layout
+from inductorscope.analyze.memory.sizes import evaluated
 from inductorscope.correlate.buffers.walk import find_origins
 from inductorscope.correlate.kernel_comments import kernel_comments
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
-from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.replay.schedule import call_sites, unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
 from inductorscope.formats.code.output_code import OutputCode
@@ -55,9 +57,12 @@ class Subgraph(msgspec.Struct):
 class Cutter:
     """Cuts pieces out of one graph."""
 
-    def __init__(self, fx: FxText, code: OutputCode, lines: list[str], ir: IrText) -> None:
-        """`ir`: scheduler nodes after fusion."""
+    def __init__(
+        self, fx: FxText, code: OutputCode, lines: list[str], ir: IrText, hints: Mapping[str, int]
+    ) -> None:
+        """`ir`: scheduler nodes after fusion. `hints`: values of the graph's symbols."""
         self.graph = FxGraph(fx)
+        self.hints = hints
         self.may_be_library = False
         self.nodes = {node.name: node for node in fx.main()}
         self.order = {name: position for position, name in enumerate(self.nodes)}
@@ -118,7 +123,7 @@ class Cutter:
         name = self._node_of(buffer, layout)
         if name is None:
             return Compared(buffer, "", "no node of the graph has its value")
-        if not _as_large(self.nodes[name], layout):
+        if not _as_large(self.nodes[name], layout, self.hints):
             return Compared(buffer, "", f"it is a partial result of {name}: its reduction is split")
         collected: dict[str, FxTextNode] = {}
         inputs: dict[str, PieceInput] = {}
@@ -249,7 +254,12 @@ class Cutter:
         return name
 
 
-def _as_large(node: FxTextNode, layout: Layout) -> bool:
+def _as_large(node: FxTextNode, layout: Layout, hints: Mapping[str, int]) -> bool:
     """Whether node and buffer have the same number of elements; split reductions do not."""
-    counts = numel(node.shape), numel(layout.shape)
-    return not all(map(str.isdecimal, counts)) or counts[0] == counts[1]
+    if node.shape is None:
+        return True
+    counts = {
+        evaluated("*".join(f"({size})" for size in shape) or "1", hints)
+        for shape in (node.shape, layout.shape)
+    }
+    return None in counts or len(counts) == 1
