@@ -183,32 +183,13 @@ def kernel_key(name: str, handle: int | None) -> str:
     return f"{name}:{1 if handle is None else handle}"
 
 
-def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    return f"{graph(run_id, slug)}/kernels/{_part(kernel_key(name, handle))}"
-
-
-def kernel_benchmark(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    """The form that requests a benchmark of the kernel."""
-    return f"{kernel(run_id, slug, name, handle)}/benchmark"
-
-
-def kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    """What the kernel's test case compares."""
-    return f"{kernel(run_id, slug, name, handle)}/case"
-
-
-def kernel_edit(
-    run_id: str, slug: str, name: str, handle: int | None, attempt: int | None = None
+def kernel(
+    run_id: str, slug: str, name: str, handle: int | None, *part: str, **query: str | int | None
 ) -> str:
-    """The kernel to edit, or an edit of it with its verdict."""
-    return with_query(f"{kernel(run_id, slug, name, handle)}/edit", attempt=attempt)
-
-
-def kernel_case_file(
-    run_id: str, slug: str, name: str, handle: int | None, attempt: int | None = None
-) -> str:
-    """The kernel's test case, a file that runs on its own."""
-    return with_query(f"{API}{kernel(run_id, slug, name, handle)}/case.py", attempt=attempt)
+    """A kernel's call; its `case`, which is a test that runs on its own and which the API has as
+    `case.py`; its `edit`, with an `attempt`; or the form that requests a `benchmark`."""
+    page = _form(f"{graph(run_id, slug)}/kernels", (kernel_key(name, handle), *part))
+    return with_query(page, **query)
 
 
 def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:
@@ -264,11 +245,6 @@ def atlas(part: str = "", **query: str | int | None) -> str:
     return with_query(f"/atlas{part}", **query)
 
 
-def measure(run_id: str, other: str) -> str:
-    """The form that starts measuring two runs."""
-    return f"{compare(run_id, other)}/measure"
-
-
 def permalink(link: str, **query: str | int | None) -> str:
     return with_query(f"/k/{_part(link)}", **query)
 
@@ -278,12 +254,8 @@ def jobs(**query: str | int | None) -> str:
 
 
 def job(job_id: str, *form: str | int) -> str:
-    """The page of a job, or one of its forms: `cancel` or `again`."""
+    """The page of a job, one of its forms, `cancel` or `again`, or the stream of its `events`."""
     return _form("/jobs", (job_id, *form))
-
-
-def upload_drop(upload_id: str) -> str:
-    return f"/uploads/{_part(upload_id)}/drop"
 
 
 def sql(**query: str | int | None) -> str:
@@ -294,10 +266,6 @@ def sql(**query: str | int | None) -> str:
 def server(*form: str | int) -> str:
     """The page of the server, or one of its forms, such as `trash`, RUN, `restore`."""
     return _form("/server", form)
-
-
-def metrics() -> str:
-    return "/metrics"
 
 
 def capture() -> str:
@@ -337,12 +305,8 @@ def static(name: str) -> str:
 
 
 def api_graph(run_id: str, slug: str, part: str) -> str:
-    """The part `explorer`, `links`, `nodes`, `machine` or `heat` of a graph."""
+    """The part `explorer`, `links`, `nodes`, `machine`, `heat` or `annotated.py` of a graph."""
     return f"{API}{graph(run_id, slug)}/{part}"
-
-
-def api_annotated(run_id: str, slug: str) -> str:
-    return f"{API}{graph(run_id, slug)}/annotated.py"
 
 
 def artifact_text(artifact: int, first: int | None = None, last: int | None = None) -> str:
@@ -351,19 +315,6 @@ def artifact_text(artifact: int, first: int | None = None, last: int | None = No
 
 def artifact_raw(artifact: int) -> str:
     return f"{API}/artifacts/{artifact}/raw"
-
-
-def api_uploads() -> str:
-    return f"{API}/uploads"
-
-
-def api_job_events(job_id: str) -> str:
-    return f"{API}{job(job_id)}/events"
-
-
-def docs() -> str:
-    """The reference of the API."""
-    return f"{API}/openapi.json"
 
 
 def mcp() -> str:

@@ -101,7 +101,7 @@ def create_upload(parts: Shared, body: UploadRequest) -> Response:
     """Takes the names and sizes of the files. Then send each file with PATCH."""
     files = [(file.path, file.size) for file in body.files]
     upload = parts.jobs.uploads.create(body.name, body.tags, files, body.project)
-    return as_json(upload, 201, {"Location": f"{urls.api_uploads()}/{upload.id}"})
+    return as_json(upload, 201, {"Location": f"{urls.API}/uploads/{upload.id}"})
 
 
 @api.get("", summary="Uploads that no job reads", **openapi.answers(KeptUploads))

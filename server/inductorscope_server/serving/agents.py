@@ -120,7 +120,7 @@ class Agents:
             raise InWords("`kernel` is RUN/GRAPH/KERNEL:CALL, with the run's whole id.")
         call, why = (name, int(handle)), "comes from an agent"
         attempt = await judged(self._parts, run, slug, call, text, why=why)
-        page = urls.kernel_edit(run, slug, *call, attempt.id)
+        page = urls.kernel(run, slug, *call, "edit", attempt=attempt.id)
         return "\n".join([*verdict_lines(attempt.verdict), f"{BASE.get()}{page}"])
 
 

@@ -75,7 +75,7 @@ def create_app(settings: Settings, pages: Pages | None = None, *, alone: bool = 
         version=__version__,
         description=openapi.DESCRIPTION,
         openapi_tags=openapi.TAGS,
-        openapi_url=urls.docs(),
+        openapi_url=urls.api("/openapi.json"),
         docs_url=None,  # the usual documentation pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,

@@ -131,7 +131,7 @@ def _most_bytes(path: str) -> int | None:
     """Returns the largest body that an address accepts; None if its handler counts the bytes."""
     if STREAMED.fullmatch(path):
         return None
-    return MOST_ANNOUNCED_BYTES if path == urls.api_uploads() else MOST_BODY_BYTES
+    return MOST_ANNOUNCED_BYTES if path == f"{urls.API}/uploads" else MOST_BODY_BYTES
 
 
 def _refuse_unreadable(request: Request) -> None:

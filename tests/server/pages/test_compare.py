@@ -145,8 +145,9 @@ def test_a_measurement_is_the_verdict_in_either_order(
     # Code of uploads never runs.
     assert back["measured"]["refusal"]
     assert "/measure" not in text
-    assert client.post(urls.api(urls.measure(one, three)), json={}).status_code == 403
-    assert client.post(urls.api(urls.measure(one, "0" * 16)), json={}).status_code == 404
+    for other, status in ((three, 403), ("0" * 16, 404)):
+        path = urls.api(f"{urls.compare(one, other)}/measure")
+        assert client.post(path, json={}).status_code == status
     assert _json(client, urls.compare(one, two))["verdict"] == "cannot tell"
 
 

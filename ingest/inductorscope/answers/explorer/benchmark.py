@@ -99,7 +99,7 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
 
 
 def case_check(session: Session, run: str, slug: str, kernel: str, handle: int) -> CaseCheck:
-    file = urls.kernel_case_file(run, slug, kernel, handle)
+    file = urls.api(urls.kernel(run, slug, kernel, handle, "case.py"))
     try:
         case = case_of(session, run, slug, kernel, handle).case
     except NoCase as error:

@@ -76,7 +76,7 @@ def judge(
     if as_json:
         print_json(verdict, indent=1)
     else:
-        shown = urls.kernel_edit(run, slug, *call, attempt.id)
+        shown = urls.kernel(run, slug, *call, "edit", attempt=attempt.id)
         typer.echo("\n".join([*verdict_lines(verdict), f"{address(settings)}{shown}"]))
     if not verdict.accepted:
         raise typer.Exit(FAILED)
