@@ -240,7 +240,10 @@ def _role_of_text(name: str, head: bytes) -> str:
         return OTHER
     if looks_like_server_log(text.decode("utf-8", "replace")):
         return SERVER_LOG
-    return _role_of_lines(lower, text) or _role_by_name(lower)
+    role = _role_of_lines(lower, text)
+    # Empty logs, and files without their beginning, show it by their name alone.
+    named = (role for pattern, role in _NAME_PATTERNS if pattern.search(lower))
+    return role or _FILES.get(lower) or next(named, OTHER)
 
 
 def _named(name: str, text: bytes) -> bool:
@@ -339,10 +342,3 @@ _NAME_PATTERNS = (
     (re.compile(r"\.(?:svg|dot)$"), DIAGRAM),
     (re.compile(r"\.py$"), SOURCE),
 )
-
-
-def _role_by_name(name: str) -> str:
-    """Falls back on the name if the content shows no role: for empty logs and files without their
-    beginning."""
-    fitting = (role for pattern, role in _NAME_PATTERNS if pattern.search(name))
-    return _FILES.get(name) or next(fitting, OTHER)

@@ -1,6 +1,6 @@
 """Finds folders that tlparse wrote; their files are records of a log, or pages made from it."""
 
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import PurePath, PurePosixPath
 
 from inductorscope.formats.log.tlparse_folder import PAGES, FolderFile, file_of, is_known
 from inductorscope.formats.vocabulary import TLPARSE_PAGE, TLPARSE_RECORD, TRACE_LOG
@@ -19,13 +19,10 @@ def mark_tlparse(files: list[File]) -> None:
             continue
         if record is not None:
             file.role = TLPARSE_PAGE if root in logged else TLPARSE_RECORD
-        elif _is_page(file, root):
+            continue
+        path = file.absolute
+        if path.name in PAGES or path.suffix == ".html" or path.parent == root / "payloads":
             file.role = TLPARSE_PAGE
-
-
-def _is_page(file: File, root: Path) -> bool:
-    name, ending = file.absolute.name, file.absolute.suffix
-    return name in PAGES or ending == ".html" or file.absolute.parent == root / "payloads"
 
 
 def record_of(file: PurePath) -> FolderFile | None:

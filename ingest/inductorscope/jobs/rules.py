@@ -73,7 +73,8 @@ def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> No
             continue
         jobs = jobs_of(rule, sender)
         if rule.most_jobs is not None and kind in RUN_CODE:
-            active = _active(session, jobs)
+            query = select(func.count()).where(jobs, Job.state.in_(ACTIVE), Job.kind.in_(RUN_CODE))
+            active = session.scalar(query) or 0
             if active >= rule.most_jobs:
                 verb = "waits or runs" if active == 1 else "wait or run"
                 raise TooManyError(
@@ -87,11 +88,6 @@ def check_jobs(session: Session, kind: str, sender: Sender, now: datetime) -> No
                     f"{in_words(rule)} They took {plural(minutes, 'minute')}.",
                     f"Try again later, {CHANGE}",
                 )
-
-
-def _active(session: Session, jobs: ColumnElement[bool]) -> int:
-    query = select(func.count()).where(jobs, Job.state.in_(ACTIVE), Job.kind.in_(RUN_CODE))
-    return session.scalar(query) or 0
 
 
 def _minutes(session: Session, jobs: ColumnElement[bool], now: datetime) -> int:

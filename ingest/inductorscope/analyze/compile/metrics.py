@@ -74,7 +74,8 @@ def _metric(name: str, value: object) -> Metric:
     if isinstance(value, int | float) and name in _MOMENTS:
         return Metric(name, spoken, _moment(float(value) / _MOMENTS[name]), "text")
     if isinstance(value, int | float):
-        return Metric(name, spoken, float(value), _unit(name))
+        unit: Unit = next((unit for unit in _UNITS if name.endswith(f"_{unit}")), "count")
+        return Metric(name, spoken, float(value), unit)
     if isinstance(value, list):
         return Metric(name, spoken, "\n".join(map(str, value))[:LONGEST], "list")
     if isinstance(value, str) and value[:1] == "{" and "config" in name:
@@ -93,7 +94,3 @@ def _moment(seconds: float) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
         return str(seconds)
-
-
-def _unit(name: str) -> Unit:
-    return next((unit for unit in _UNITS if name.endswith(f"_{unit}")), "count")

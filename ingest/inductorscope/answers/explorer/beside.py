@@ -39,7 +39,8 @@ def beside_page(session: Session, left: str, right: str) -> BesidePage:
     """Returns the page. Each side is named `RUN/GRAPH/STAGE`, with `/KERNEL` if the stage shows a
     single kernel."""
     sides = _side(session, left), _side(session, right)
-    offered = {run.id: run for run in recent_runs(session)}
+    newest = select(Run.id, Run.name).order_by(Run.created_at.desc(), Run.id).limit(RECENT)
+    offered = {run: RunName(run, name) for run, name in session.execute(newest)}
     for side in sides:
         offered.setdefault(side.run.id, side.run)
     return BesidePage(*sides, list(offered.values()))
@@ -55,8 +56,3 @@ def _side(session: Session, side: str) -> BesideSide:
         raise NotHere(f"There is no stage {stage}.", f"The stages are {', '.join(STAGE_BY_ID)}.")
     name = kernel[0] if kernel else None
     return BesideSide(run_name(session, run), graph, graphs, stage, name)
-
-
-def recent_runs(session: Session) -> list[RunName]:
-    query = select(Run.id, Run.name).order_by(Run.created_at.desc(), Run.id).limit(RECENT)
-    return [RunName(*row) for row in session.execute(query)]

@@ -202,7 +202,7 @@ def list_runs(
         script=script,
         group=group,
         devices=_devices(session),
-        active_jobs=_active_jobs(session),
+        active_jobs=session.scalar(select(func.count()).where(Job.state.in_(ACTIVE))) or 0,
         any_runs=any_runs,
         first_job=None if any_runs else _first_job(session),
         tries=tries,
@@ -289,11 +289,6 @@ def _matching(session: Session, q: str, device: str | None, tries: bool) -> Sele
 def _devices(session: Session) -> list[str]:
     kinds = select(Run.device_kind).where(Run.device_kind.is_not(None)).distinct()
     return sorted(kind for kind in session.scalars(kinds) if kind is not None)
-
-
-def _active_jobs(session: Session) -> int:
-    active = select(func.count()).select_from(Job).where(Job.state.in_(ACTIVE))
-    return session.scalar(active) or 0
 
 
 def _first_job(session: Session) -> FirstJob | None:

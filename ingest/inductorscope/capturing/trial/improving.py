@@ -191,7 +191,8 @@ class Search:
             self.keep()
 
         def leave(judged: Judged) -> bool:
-            return judged.shift > rival / 2 or (others and _hopeless(judged))
+            little = judged.shift > -WORTH_JOINING or judged.low > -LITTLE
+            return judged.shift > rival / 2 or (others and little)
 
         self.trier.time([final], budget, kept, leave if others or rival < 0 else None)
         if final.answer == "faster" and self.rest > 0:
@@ -200,11 +201,6 @@ class Search:
         found.numerics, found.after, found.change = best.numerics, best.after, best.change
         if final.answer != "faster":
             found.kept, found.change, found.after = [], None, None
-
-
-def _hopeless(judged: Judged) -> bool:
-    """Whether a change seems to win nothing, or little at best."""
-    return judged.shift > -WORTH_JOINING or judged.low > -LITTLE
 
 
 def _shift(trial: Trial) -> float:

@@ -92,7 +92,8 @@ def _outcomes(
         alike.setdefault(id(graph) if recorded else graph.source.key(), []).append(graph)
     # The longest first, so that no process ends up with a long one at the end.
     groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
-    align = sum(_size_of_code(group[0]) for group in groups) <= reading.aligned_at_once
+    codes = [group[0].source.texts.get(CODE) for group in groups]
+    align = sum(code.size for code in codes if code is not None) <= reading.aligned_at_once
     tasks = (
         _task(reading, group[0].source, records.get(group[0].source.folder or ""), align)
         for group in groups
@@ -130,11 +131,6 @@ def _size(graph: GraphRead) -> int:
     """Returns the size in bytes of the texts that are parsed."""
     texts = graph.source.texts
     return sum(texts[role].size for role in worth_reading(texts))
-
-
-def _size_of_code(graph: GraphRead) -> int:
-    code = graph.source.texts.get(CODE)
-    return 0 if code is None else code.size
 
 
 def _fill(graph: GraphRead, content: GraphContent) -> None:

@@ -89,11 +89,12 @@ class Search:
         """
         packed, text = packed_inputs(inputs), class_text(graph)
         about = f"The smallest program that fails with: {failures.in_words(failure)}"
+        about = " ".join(about.replace('"""', "'''").replace("\\", "/").split())[:600]
         embedded = any("data" in value for value in packed)
         forms = [(direct, embed) for embed in ((False, True) if embedded else (False,))
                  for direct in ((False, True) if self.after == AOT else (False,))]  # fmt: skip
         for number, (direct, embed) in enumerate(forms):
-            wanted = Wanted(text, packed, failure.level, direct, embed, about=_one_line(about))
+            wanted = Wanted(text, packed, failure.level, direct, embed, about=about)
             program = program_text(wanted, spec)
             ran = run_program(program, folder / str(number))
             shows = failure.shown_by(ran)
@@ -167,7 +168,3 @@ def _computed_of(lines: Sequence[dict[str, Any]]) -> int:
 
 def _line(each: NodeLine) -> dict[str, Any]:
     return asdict(each) | {"state": KEPT}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.replace('"""', "'''").replace("\\", "/").split())[:600]

@@ -73,7 +73,8 @@ class Lane:
             value = self._call(node, args, kwargs)
         else:
             value = self._run_wide(node, args, kwargs)
-            if self._shake is not None and not _shares(value, (args, kwargs)):
+            # A view of an argument must stay the same memory.
+            if self._shake is not None and _storages(value).isdisjoint(_storages((args, kwargs))):
                 value = self._shaken(node, value)
         values[node] = value
         return value
@@ -302,11 +303,6 @@ def _alike(written: Untyped, compiled: torch.Tensor) -> bool:
     if not isinstance(written, torch.Tensor):
         return False
     return bool(written.shape == compiled.shape and written.dtype == compiled.dtype)
-
-
-def _shares(value: Untyped, arguments: Untyped) -> bool:
-    """Whether an operation returned a view of an argument, which must stay the same memory."""
-    return not _storages(value).isdisjoint(_storages(arguments))
 
 
 def _storages(value: Untyped) -> set[int]:
