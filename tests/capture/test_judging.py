@@ -17,6 +17,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.tables.models import Graph
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from bench.judge.subject import FOLDER, KERNEL, ORIGIN, cases, definition, whole
@@ -170,3 +171,12 @@ def test_rounding_where_a_sum_cancels_is_not_a_fault() -> None:
             torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, (32,), weight)), exact, True,
         )  # fmt: skip
         assert not found[0], found
+
+
+def test_a_kernel_of_a_gpu_is_not_judged_without_one(judge: Judge) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("here is a GPU")
+    order = order_of([RECORDED], ORIGIN, definition(RECORDED))
+    verdict = judge.judge(replace(order, device="cuda"))
+    assert verdict.error == "The kernel needs a cuda device: there is none here."

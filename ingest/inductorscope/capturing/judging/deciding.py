@@ -73,6 +73,8 @@ class Judging:
         if not self.on_gpu:
             torch.set_num_threads(1)  # the judged processes have the machine
         try:
+            if self.on_gpu and not torch.cuda.is_available():
+                raise Ended(f"The kernel needs a {self.order.device} device: there is none here.")
             self.original.start()
             self.candidate.start()
             for side, name in ((self.original, "original"), (self.candidate, "candidate")):
