@@ -399,11 +399,17 @@ def _tuning(row: KernelWork, evidence: Evidence) -> str:
 
 def casts(evidence: Evidence) -> Cause | Cleared | None:
     """Kernels that only convert dtypes."""
-    return _only(
-        evidence, "casts", "Conversions between dtypes", CASTS, VIEWS | COPIES,
+    fix = (
         "Convert once, before the step: keep weights and inputs in the dtype that the step "
-        "computes in, `model.to(torch.bfloat16)` for instance.",
-    )  # fmt: skip
+        "computes in, `model.to(torch.bfloat16)` for instance."
+    )
+    if any(graph.direction == "backward" for graph in evidence.graphs):
+        fix = (
+            "Convert inputs once, before the step. Weights that are trained change in each step, "
+            "so autocast converts them in each: keep them in bfloat16, and copies in float32 in "
+            "the optimizer alone."
+        )
+    return _only(evidence, "casts", "Conversions between dtypes", CASTS, VIEWS | COPIES, fix)
 
 
 def copies(evidence: Evidence) -> Cause | Cleared | None:
