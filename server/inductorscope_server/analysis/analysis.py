@@ -64,7 +64,11 @@ class Analysis:
         self._seconds = settings.analysis_seconds
         self._processes = [Process(settings) for _ in range(PROCESSES)]
         self._threads = ThreadPoolExecutor(PROCESSES, "analysis")
-        self._passed_over = PassedOver()
+        self._passed_over: TTLCache[_Asked, dict[str, str]] = TTLCache(
+            REMEMBERED, REMEMBERED_SECONDS
+        )
+        """Texts that exceeded a limit, for each answer and viewer, and which limit."""
+        self._lock = threading.Lock()
         self._free = list(self._processes)
         self._busy: dict[str, str] = {}
         """Runs whose texts are being analysed, and who asked for that."""
@@ -180,7 +184,8 @@ class Analysis:
         key = name, question.viewer
         what = ""
         for _ in range(TRIES):
-            passed_over = self._passed_over.of(key)
+            with self._lock:
+                passed_over = self._passed_over.get(key, {})
             what = passed_over.get(EVERYTHING, what)
             if EVERYTHING in passed_over:
                 break
@@ -189,25 +194,11 @@ class Analysis:
             except Exceeded as error:
                 what = str(error)
                 log.warning("%s: analysing %s %s", name, error.text or "its texts", what)
-                self._passed_over.add(key, error.text, what)
+                with self._lock:
+                    known = self._passed_over.get(key, {})
+                    self._passed_over[key] = known | {error.text: what}
         raise Refusal(
             503,
             f"Analysing the texts of this run {what}, so this page is not shown.",
             do="Download the files instead; the page “What was read” of the run lists them.",
         )
-
-
-class PassedOver:
-    """Texts that exceeded a limit, for each answer and viewer, and which limit."""
-
-    def __init__(self) -> None:
-        self._texts: TTLCache[_Asked, dict[str, str]] = TTLCache(REMEMBERED, REMEMBERED_SECONDS)
-        self._lock = threading.Lock()
-
-    def of(self, answer: _Asked) -> dict[str, str]:
-        with self._lock:
-            return self._texts.get(answer, {})
-
-    def add(self, answer: _Asked, text: str, what: str) -> None:
-        with self._lock:
-            self._texts[answer] = {**self._texts.get(answer, {}), text: what}

@@ -17,15 +17,7 @@ from inductorscope.settings import load
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.who import VIEWER
 
-from inductorscope_server.analysis.protocol import (
-    Answered,
-    Begun,
-    Question,
-    Raised,
-    Ready,
-    packed,
-    unpacked,
-)
+from inductorscope_server.analysis.protocol import Answered, Begun, Question, Raised, Ready
 
 MEMORY = 1 * GIB
 """Address space beyond what is mapped at the start."""
@@ -49,16 +41,16 @@ def answer(factory: Sessions, question: Question) -> Answered | Raised:
 
 def serve(connection: Connection, factory: Sessions) -> None:
     """Answers questions until the web process closes the connection."""
-    connection.send_bytes(packed(Ready()))
+    connection.send(Ready())
     while True:
         try:
-            question = unpacked(connection.recv_bytes())
+            question = connection.recv()
         except EOFError:
             return
         assert isinstance(question, Question)
         VIEWER.set(question.viewer)
         watching.set(partial(_begin, connection, question.passed_over))
-        connection.send_bytes(_message(answer(factory, question)))
+        _send(connection, answer(factory, question))
         give_back()
 
 
@@ -71,16 +63,16 @@ def _begin(
             f"Analysing these texts {passed_over[text]}, so they are left out. "
             "You can download them."
         )
-    connection.send_bytes(packed(Begun(text, size, seconds)))
+    connection.send(Begun(text, size, seconds))
 
 
-def _message(result: Answered | Raised) -> bytes:
+def _send(connection: Connection, result: Answered | Raised) -> None:
     try:
-        return packed(result)
-    except MemoryError:
+        connection.send(result)
+    except (MemoryError, OSError):
         raise
     except Exception as error:  # noqa: BLE001  # some exceptions cannot be pickled
-        return packed(Raised(RuntimeError(f"{result!r:.500} cannot be sent: {error}")))
+        connection.send(Raised(RuntimeError(f"{result!r:.500} cannot be sent: {error}")))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import subprocess
 import threading
 import time
@@ -22,15 +23,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session, configure_mappers
 
 from inductorscope_server.analysis.child import MEMORY, OUT_OF_MEMORY
-from inductorscope_server.analysis.protocol import (
-    Answered,
-    Begun,
-    Question,
-    Raised,
-    Ready,
-    packed,
-    unpacked,
-)
+from inductorscope_server.analysis.protocol import Answered, Begun, Question, Raised, Ready
 
 ANSWERS = (kernel, memory, ranks, reasons, report, run, story)
 
@@ -86,7 +79,7 @@ class Process:
 
     def _ask(self, question: Question) -> object:
         connection = self._started()
-        connection.send_bytes(packed(question))
+        connection.send(question)
         result = self._result(connection)
         if isinstance(result, Raised):
             if isinstance(result.error, Exceeded):
@@ -172,7 +165,7 @@ class Process:
     def _message(self, connection: Connection) -> object:
         """The next message; None if the process has closed the connection."""
         try:
-            return unpacked(connection.recv_bytes(MOST_ANSWER))
+            return pickle.loads(connection.recv_bytes(MOST_ANSWER))  # noqa: S301  # see the protocol
         except (EOFError, ConnectionError):
             return None
 

@@ -4,7 +4,6 @@ A pickle can call any function, so this is safe only because both ends are our o
 nothing that was uploaded.
 """
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -43,11 +42,3 @@ class Answered(msgspec.Struct, frozen=True):
 
 class Raised(msgspec.Struct, frozen=True):
     error: Exception
-
-
-def packed(message: object) -> bytes:
-    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-
-
-def unpacked(message: bytes) -> object:
-    return pickle.loads(message)  # noqa: S301  # from a process of ours, see above

@@ -266,22 +266,20 @@ def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
         texts = graph_texts(session, graph_of(session, run, GRAPH).id)
     passed_over = parts.analysis._passed_over
     for read in (texts, texts.only(CODE, IR_POST, POST_GRAD)):
-        passed_over.add(
-            (f"{answer} of run {run}", OWNER), read.name, "takes longer than 10 seconds"
-        )
+        known = passed_over.get((f"{answer} of run {run}", OWNER), {})
+        known[read.name] = "takes longer than 10 seconds"
+        passed_over[f"{answer} of run {run}", OWNER] = known
     page = limited.get(path.format(run=run, graph=GRAPH, kernel=kernel))
-    passed_over._texts.clear()
+    passed_over.clear()
     assert page.status_code == 200
     assert "Analysing these texts takes longer than 10 seconds, so they are left out." in page.text
 
 
 def test_a_run_without_its_story_still_has_its_page(limited: TestClient, run: str) -> None:
     passed_over = parts_of(limited).analysis._passed_over
-    passed_over.add(
-        (f"run_page of run {run}", OWNER), "story of compiling", "needs more than 1 GiB"
-    )
+    passed_over[f"run_page of run {run}", OWNER] = {"story of compiling": "needs more than 1 GiB"}
     page = limited.get(f"/runs/{run}")
-    passed_over._texts.clear()
+    passed_over.clear()
     assert page.status_code == 200
     assert "not analysed" in page.text
     assert GRAPH in page.text
