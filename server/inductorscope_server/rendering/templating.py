@@ -9,8 +9,9 @@ Templates get:
   `tabs`, what the tabs of its run hold, None if it belongs to no run
 - `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
 - `m`, `c`, …: the macros of several files, see `MACROS`
-- `who`, who asks for the page, and `choices`, what they chose; `settings_public`, `version` and
-  `csp_nonce`
+- `who`, who asks for the page, and `choices`, what they chose; `version` and `csp_nonce`
+- `has_logins`, whether the server has accounts or a token, so that pages offer to log in and out;
+  `has_accounts`
 """
 
 import contextlib
@@ -19,7 +20,6 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -85,15 +85,6 @@ TABS = "tabs"
 def web_folder() -> Path:
     """Returns the folder of `templates` and `dist`: in the wheel, or in an editable checkout."""
     return PACKAGED if PACKAGED.is_dir() else CHECKOUT
-
-
-@dataclass(frozen=True)
-class PublicSettings:
-    """The settings that pages may show."""
-
-    has_logins: bool
-    """Whether the server has accounts or a token, so that pages offer to log in and out."""
-    accounts: bool
 
 
 def _json(value: object, **_options: object) -> str:
@@ -203,10 +194,8 @@ class Pages:
             imports=self.assets.imports,
             version=__version__,
             vocabulary=vocabulary,
-            settings_public=PublicSettings(
-                has_logins=bool(settings.token) or settings.has_accounts,
-                accounts=settings.has_accounts,
-            ),
+            has_logins=bool(settings.token) or settings.has_accounts,
+            has_accounts=settings.has_accounts,
             site=(),
             of_run=(),
         )
