@@ -27,3 +27,8 @@ class File(msgspec.Struct):
     @property
     def stored_digest(self) -> str:
         return self.kept or self.digest
+
+    def head(self, size: int) -> bytes:
+        """Returns its first bytes."""
+        with self.absolute.open("rb") as stream:
+            return stream.read(size)

@@ -57,17 +57,12 @@ def set_copies_apart(files: list[File]) -> None:
 
 def _entry(file: File) -> bytes | None:
     """Returns a digest of a C++ wrapper's function, with the names of the kernels in it."""
-    text = _head(file)
+    text = file.head(LONGEST_CODE)
     start = text.find(_ENTRY_STARTS)
     end = text.find(_ENTRY_ENDS, start)
     if start < 0 or end < 0:
         return None
     return hashlib.sha256(text[start:end].replace(b"\r", b"")).digest()
-
-
-def _head(file: File) -> bytes:
-    with file.absolute.open("rb") as stream:
-        return stream.read(LONGEST_CODE)
 
 
 def keep_lone_kernels(files: list[File]) -> None:
@@ -102,7 +97,7 @@ def _attach_kernels(groups: list[tuple[GraphFolder, list[File]]], files: list[Fi
     defined: dict[bytes, File] = {}
     for file in files:
         if file.role == KERNEL_FILE and file.absolute.suffix == ".py":
-            for name in _JITTED.findall(_head(file)):
+            for name in _JITTED.findall(file.head(LONGEST_CODE)):
                 defined.setdefault(name, file)
     if not defined:
         return
@@ -110,7 +105,7 @@ def _attach_kernels(groups: list[tuple[GraphFolder, list[File]]], files: list[Fi
         code = next((file for file in members if file.role == CODE), None)
         if code is None or code.absolute.suffix != ".cpp":
             continue
-        names = dict.fromkeys(_LOADED.findall(_head(code)))
+        names = dict.fromkeys(_LOADED.findall(code.head(LONGEST_CODE)))
         kernels = {id(defined[name]): defined[name] for name in names if name in defined}
         for file in kernels.values():
             graph.kernels.append(file.absolute)

@@ -60,8 +60,7 @@ def _copy(file: File, folder: Path) -> Path:
     """Copies the file under its own name, because readers depend on the name."""
     copy = folder.joinpath(*file.absolute.parts[-len(Path(file.path).parts) :])
     copy.parent.mkdir(parents=True, exist_ok=True)
-    with file.absolute.open("rb") as stream:
-        packing = packing_of(stream.read(LONGEST_MAGIC))
+    packing = packing_of(file.head(LONGEST_MAGIC))
     pieces = clean_pieces(file.absolute, Counter())
     with copy.open("wb") as target:
         if packing is None:

@@ -102,11 +102,6 @@ def source_named(text: str) -> str:
     return found.group(1) if found is not None else ""
 
 
-def source_of(path: str) -> str:
-    """Returns the same, from the path of the file."""
-    return source_named(f'"{path}":0')
-
-
 def library_source(library: bytes) -> str:
     """Returns the stem of the file that a C++ kernel's library was made from, from its line
     table."""

@@ -22,7 +22,6 @@ from inductorscope.formats.machine.metadata import (
     read_best,
     read_metadata,
     source_named,
-    source_of,
 )
 from inductorscope.formats.machine.tritonparse import Compilation, PythonSource, compilations
 from inductorscope.formats.sizes import KIB, MIB
@@ -78,7 +77,7 @@ class CompiledKernels(msgspec.Struct):
         """Adds its configurations to the facts of each kernel; returns whether it found any."""
         given = False
         for kernel in kernels:
-            source = source_of(str(kernel.facts.get("kernel_path", "")))
+            source = source_named('"{}":0'.format(kernel.facts.get("kernel_path", "")))
             keys = str(kernel.facts.get(SOURCE_HASH)), _key(source, kernel.name)
             if found := next(filter(None, map(self.by_source.get, keys)), None):
                 kernel.facts = kernel.facts | {COMPILED: found[:MOST_CONFIGURATIONS]}
@@ -136,8 +135,7 @@ class CompiledKernels(msgspec.Struct):
         beside = file.absolute.with_suffix(".cpp")
         stem = file.path.rpartition("/")[2].partition(".")[0]
         source = hash_of(kernel_of_library(read_text(beside))) if beside.is_file() else stem
-        with file.absolute.open("rb") as stream:
-            named = library_source(stream.read(LARGEST_LIBRARY))
+        named = library_source(file.head(LARGEST_LIBRARY))
         library = CompiledKernel(files={ASSEMBLY: file.path}, source=named)
         self.by_source.setdefault(source, []).append(library)
 

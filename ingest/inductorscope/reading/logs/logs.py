@@ -4,7 +4,6 @@ up."""
 import os
 from collections import Counter
 from contextlib import closing
-from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -130,9 +129,7 @@ def _read_folder(
     reading: Reading, folder: str, files: list[File], facts: LogFacts, story: StoryGatherer
 ) -> None:
     records = [
-        (record, partial(_head_of, file))
-        for file in files
-        if (record := record_of(file.absolute)) is not None
+        (record, file.head) for file in files if (record := record_of(file.absolute)) is not None
     ]
     size = sum(file.size for file in files)
     file = replace(files[0], path=folder, size=size)
@@ -140,11 +137,6 @@ def _read_folder(
         reading, file, story.log(folder, rank_of(folder), complete=False), FolderLog(records)
     )
     facts.logs.append(_OneLog(reading, file, log).read())
-
-
-def _head_of(file: File, size: int) -> bytes:
-    with file.absolute.open("rb") as stream:
-        return stream.read(size)
 
 
 def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGatherer) -> None:
