@@ -11,13 +11,10 @@ export function save(name: string, content: Blob | string): void {
   if (typeof content !== "string") setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-function quoted(text: string): string {
-  return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-}
-
 export type Rows = readonly (readonly (string | number | boolean | null)[])[];
 
 export function csv(rows: Rows): Blob {
+  const quoted = (cell: string) => (/[",\n]/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell);
   const text = rows.map((row) => row.map((cell) => quoted(`${cell ?? ""}`)).join(",")).join("\n");
   return new Blob([`${text}\n`], { type: "text/csv" });
 }

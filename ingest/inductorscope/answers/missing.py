@@ -30,13 +30,9 @@ class Exceeded(Exception):
 Watching = Callable[[str, int, float | None], None]
 
 
-def _anything(text: str, size: int, seconds: float | None) -> None:
-    """The default outside the server: passes nothing over."""
-
-
-watching: ContextVar[Watching] = ContextVar("watching", default=_anything)
+watching: ContextVar[Watching] = ContextVar("watching", default=lambda *_: None)
 """Called with the arguments of `begin` before a text is analysed; raises NotAnalysed to pass it
-over."""
+over. Outside the server nothing is passed over."""
 
 
 class NotHere(InWords, LookupError):

@@ -196,7 +196,8 @@ class Capture:
         spec, report = self.spec, self.report
         for name, call in calls.items():
             report.progress(f"profiling {name}")
-            steps = profiling.steps_for(self.facts.timings[name].median_ms)
+            long = self.facts.timings[name].median_ms > 1000 * profiling.LONG_STEP_S
+            steps = 1 if long else profiling.STEPS
             self.facts.profiles[name] = undisturbed(
                 partial(profiling.profile_calls, name, call, steps, spec.device, self.out),
                 f"its {name} code was profiled",

@@ -18,13 +18,12 @@ from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.records import QUEUED
 from inductorscope.jobs.work.folders import leftovers, sweep
 from inductorscope.settings import Settings
-from inductorscope.store.contents.blobs import delete_objects, free_blobs, hold_blobs
+from inductorscope.store.contents.blobs import delete_objects, free_blobs, hold_blobs, unused
 from inductorscope.store.contents.checking import (
     Shares,
     damaged_contents,
     runs_with,
     shares,
-    unused_contents,
 )
 from inductorscope.store.contents.fulltext import index_texts, unindex
 from inductorscope.store.contents.objects import objects_of
@@ -177,7 +176,8 @@ class Doctor:
 
     def _unused(self) -> Iterator[Finding]:
         with self._read() as session:
-            digests, size = unused_contents(session), shares(session).unused
+            digests = unused(session, session.scalars(select(Blob.digest)))  # parts are left out
+            size = shares(session).unused
         if digests:
             what = f"Nothing uses {plural(len(digests), 'content')} of {size_in_bytes(size)}."
             yield Finding(what, partial(self._free, digests))

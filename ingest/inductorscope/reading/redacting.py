@@ -136,7 +136,8 @@ class Redactor:
         """Returns the text with stand-ins."""
         if is_source:
             return self._text(self._code(text) if self._shown(path) else self._blank(text))
-        text = self._environment(text)
+        text = _ENVIRON.sub(self._value, text)
+        text = _ENV.sub(lambda match: _ENV_VALUE.sub(self._value, match[0]), text)
         interned = {int(at): _unescaped(name) for name, at in _INTERNED.findall(text)}
 
         def loc(match: re.Match[str]) -> str:
@@ -261,10 +262,6 @@ class Redactor:
         part = _KEPT_PART.search(path)
         cut = part.start() if part else path.rstrip("/").rfind("/")
         return (self._stand_in(PATH, path[:cut]) if cut > 0 else "") + path[cut:]
-
-    def _environment(self, text: str) -> str:
-        text = _ENVIRON.sub(self._value, text)
-        return _ENV.sub(lambda match: _ENV_VALUE.sub(self._value, match[0]), text)
 
     def _value(self, match: re.Match[str]) -> str:
         """Replaces a value of the environment or of arguments, in its quotes."""

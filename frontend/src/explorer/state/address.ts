@@ -71,7 +71,7 @@ export function read(
   const panes = shown.map((stage, at) => ({
     stage,
     file: stage === "source" ? (files.shift() ?? null) : null,
-    hops: stage.startsWith("picture") ? readHops(hops.shift()) : 0,
+    hops: stage.startsWith("picture") ? Number(/^[0-3]$/.exec(hops.shift() ?? "")) : 0,
     width: widths[at] || undefined,
     middle: middles[at] || undefined,
   }));
@@ -107,10 +107,6 @@ function readTarget(written: string | null, stages: readonly string[]): Target |
 function lines(first: string | undefined, last: string | undefined) {
   const [from, to] = [Number(first), Number(last ?? first)];
   return to > from ? { line: from, last: to } : { line: from };
-}
-
-function readHops(written: string | undefined): number {
-  return /^[0-3]$/.test(written ?? "") ? Number(written) : 0;
 }
 
 function named(target: Target): string {

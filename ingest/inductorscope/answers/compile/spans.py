@@ -32,14 +32,10 @@ class SpanRow(msgspec.Struct, frozen=True):
     label: str
 
 
-def waiting_for(story: Story) -> str:
-    """The kind of work that a compile waits for while its workers compile kernels."""
-    return CPP if any(row.name == "compile_file" for row in story.phases) else TRITON
-
-
 def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
     """Rows of the drawing, with times since the first phase of each log."""
-    waiting = waiting_for(story)
+    # What a compile waits for while its workers compile kernels.
+    waiting = CPP if any(row.name == "compile_file" for row in story.phases) else TRITON
     ids = [compile_.id or "no id" for compile_ in story.compiles]
     lanes: dict[int, Chunk] = {}
     for span in spans:

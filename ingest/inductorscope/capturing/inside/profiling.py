@@ -44,11 +44,6 @@ class ProfiledStep:
     events: list[Untyped]
 
 
-def steps_for(step_ms: float) -> int:
-    """Returns how many steps to profile."""
-    return 1 if step_ms > 1000 * LONG_STEP_S else STEPS
-
-
 def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
     """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`."""
     return write(name, _profiled(call, steps, device), steps, out)

@@ -258,7 +258,10 @@ class Observer:
         if steps.done:  # from now on, steps are only counted
             steps.end(None, 0.0)
             if self._stop.exists():
-                self._wait()
+                # It waits to be ended here, where the script writes no file.
+                self.report("waiting", measured=True, waiting=True)
+            while self._stop.exists():
+                time.sleep(WAIT_S)
             steps.begin(None, 0.0)
             return
         mark, now = self.clock.mark(), time.perf_counter()
@@ -370,12 +373,6 @@ class Observer:
             self.steps_facts.unread_gradients = unread_gradients()
         except Exception as error:  # noqa: BLE001  # it looks at objects of any library
             self.facts.missing.append(f"Gradients that nobody reads: {error!r}.")
-
-    def _wait(self) -> None:
-        """Waits to be ended, at a point where the script writes no file."""
-        self.report("waiting", measured=True, waiting=True)
-        while self._stop.exists():
-            time.sleep(WAIT_S)
 
     def finish(self, error: BaseException | None) -> None:
         """Ends a capture inside a program, and writes its records."""

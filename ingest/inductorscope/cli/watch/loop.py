@@ -65,7 +65,7 @@ class Watch:
         self.report(f"Waiting for logs in {self.folder}")
         pause = 0.0
         while True:
-            logs = self._logs()
+            logs = newest(logs_in(self.folder)) if self.folder.is_dir() else []
             if self._changed(logs):
                 quiet_since = time.monotonic()
             if self._to_read(logs) and time.monotonic() - waited >= pause:
@@ -77,9 +77,6 @@ class Watch:
                     self._read_once(logs, whole=True)
                 return self.run
             sleep(self.every)
-
-    def _logs(self) -> list[Log]:
-        return newest(logs_in(self.folder)) if self.folder.is_dir() else []
 
     def _changed(self, logs: list[Log]) -> bool:
         return any(self._seen.get(log.path) != log.size for log in logs)

@@ -19,7 +19,6 @@ from inductorscope.formats.code.output_code import CodeKernel, OutputCode, parse
 from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.text import lines_of
 
-_INDENT = re.compile(r"[ \t]*")
 _OPENS = re.compile(r"'''|\"\"\"|/\*")
 LONGEST = 300
 """The most characters of a comment's text; an FX node with many arguments has thousands."""
@@ -241,8 +240,7 @@ def plain(text: str) -> str:
 
 
 def indent_of(line: str) -> str:
-    match = _INDENT.match(line)
-    return match.group() if match is not None else ""
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def open_lines(lines: list[str], first: int, last: int) -> set[int]:

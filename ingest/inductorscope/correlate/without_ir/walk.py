@@ -122,7 +122,9 @@ class RaisedBodies:
         whole = self.buffers.get(named)
         unwritten = named == source and self.memory.value_in(named) is None
         if unwritten and whole and line.layout and whole.size != line.layout.shape:
-            self._piece(name, named)
+            joined = IrTextNode(f"{named}.cat", "NopKernelSchedulerNode", "ConcatKernel", [], 0)
+            self.memory.nodes.setdefault(joined.name, joined).reads.append(name)
+            self.joined[name] = joined.name
         if not line.offset or line.kind != "unpack":
             self.versions[name] = source
             value = self.graph.values.get(named)
@@ -138,11 +140,6 @@ class RaisedBodies:
             if self.graph.root(user.name) == (held.name, part):
                 self._sized_as(name, user)
                 break
-
-    def _piece(self, name: str, whole: str) -> None:
-        joined = IrTextNode(f"{whole}.cat", "NopKernelSchedulerNode", "ConcatKernel", [], 0)
-        self.memory.nodes.setdefault(joined.name, joined).reads.append(name)
-        self.joined[name] = joined.name
 
     def _sized_as(self, name: str, value: FxValue) -> None:
         """Adds a buffer made by a library, which the wrapper does not describe."""

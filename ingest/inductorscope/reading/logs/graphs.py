@@ -91,7 +91,9 @@ class LogGraphs:
         """`text`: the record's payload."""
         named = name_of(record.kind, record.name)
         if named == DYNAMO_START:
-            self._start(record)
+            # A restart continues the same compile; otherwise a repeated id means another one.
+            if record.compile_id not in self._current or not record.attempt:
+                self._begin(record)
             return
         kind = BY_NAME.get(named)
         if kind is None or kind.text is None or text is None:
@@ -117,13 +119,6 @@ class LogGraphs:
                 # Maps come after their code; some of AOTInductor's come before it.
                 done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
                 (compile_.open if compile_.open else done).setdefault(role, text)
-
-    def _start(self, record: LogRecord) -> None:
-        """Starts a compile. A restart continues the same compile; otherwise a repeated id means
-        another one."""
-        known = self._current.get(record.compile_id)
-        if known is None or not record.attempt:
-            self._begin(record)
 
     def _begin(self, record: LogRecord) -> _Compile:
         rank = record.rank if self._rank is None else self._rank

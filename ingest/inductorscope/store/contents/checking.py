@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from inductorscope.fields import Bytes
 from inductorscope.formats.secrets import REMOVED
-from inductorscope.store.contents.blobs import unused
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
@@ -59,11 +58,6 @@ def shares(session: Session) -> Shares:
         execution_options=WITH_TRASH,
     ).one()
     return Shares(*(int(value or 0) for value in row))
-
-
-def unused_contents(session: Session) -> list[str]:
-    """Returns the digests of contents that nothing uses. Parts of these are not included."""
-    return unused(session, session.scalars(select(Blob.digest)))
 
 
 def damaged_contents(sessions: Sessions) -> Iterator[str]:
