@@ -158,6 +158,20 @@ def on_host(cat: str, name: str, ts: float, dur: float) -> dict[str, object]:
     return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur}
 
 
+BESIDE = {
+    name: [
+        on_host(kind, what, 10_000 * step + ts, us)
+        for step in range(3)
+        for kind, what, ts, us in (
+            ("user_annotation", f"ProfilerStep#{step}", 0, 10_000),
+            ("cpu_op", "Torch-Compiled Region: 0/0", 100, 4_000),
+            ("cpu_op", "aten::addmm", 200, 3_800),
+            ("cpu_op", f"aten::{name}", 5_000, 4_000),
+        )
+    ]
+    for name in ("_fft_c2c", "topk", "embedding")
+}
+"""Steps with a compiled model, and one eager operator beside it."""
 LOOPED = [
     event
     for step in range(3)
@@ -238,6 +252,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
     embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
     made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED} | BUSY
+    made |= BESIDE
     for name, events in made.items():
         written = msgspec.json.encode({"traceEvents": events})
         embedded.with_name(f"{name}.trace.json").write_bytes(written)
@@ -361,6 +376,19 @@ def test_products_that_compiled_code_calls_as_well_are_no_cause(
     found = diagnose(evidence_of(session, runs["products"]))
     assert not found.causes
     assert any("`aten::mm`, which compiled code calls as well" in row.text for row in found.cleared)
+
+
+@pytest.mark.parametrize(("operator", "counts"), [("_fft_c2c", 1), ("topk", 1), ("embedding", 2)])
+def test_an_eager_operator_without_a_hint_counts_as_a_bound(
+    session: Session, runs: dict[str, str], operator: str, counts: int
+) -> None:
+    found = diagnose(evidence_of(session, runs[operator]))
+    eager = cause(found, "eager operator")
+    assert eager.what.startswith(f"4.00{THIN}ms of each profiled step of 10.0{THIN}ms are spent")
+    assert eager.fix.startswith("Give it less to do") == (counts == 1)
+    for share, first in ((0.39 * counts, "eager operator"), (0.41 * counts, "bound")):
+        bound = Cause("bound", "", "", "", share=share, known="at most")
+        assert ranked([eager, bound]).causes[0].kind == first
 
 
 def test_names_of_kernels_tell_products_in_float32(session: Session, runs: dict[str, str]) -> None:

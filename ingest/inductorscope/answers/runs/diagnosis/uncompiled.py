@@ -34,6 +34,8 @@ KNOWN = 0.5
 """Share of the kernels whose operators must be known to judge."""
 FUSED = 0.5
 """Share of their time that fusing may save, for the rank of a cause."""
+VAGUE = 0.5
+"""Share that counts without a hint: as much as an upper bound."""
 FUSES = EAGER
 """The category of eager operators that fuse: element-wise ones, reductions and copies."""
 ALIKE = 0.9
@@ -110,12 +112,11 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         or any(history.reached_limit for history in histories(story))
     ):
         return None  # the cause on graph breaks or recompiles says why
-    _, same = same_operators(shares.ops)
-    alike = sum(shares.ops[op] for op in same) / shares.whole
-    calls = (
-        f"{percent(alike)} of the kernels' time is in {', '.join(f'`{op}`' for op in same[:SHOWN])}"
-    )
-    if nothing and alike > ALIKE:
+    kind, same = same_operators(shares.ops)
+    us = sum(shares.ops[op] for op in same)
+    slow = ", ".join(f"`{op}`" for op in same[:SHOWN])
+    calls = f"{percent(us / shares.whole)} of the kernels' time is in {slow}"
+    if nothing and us > ALIKE * shares.whole:
         return Cleared(f"Nothing is compiled. {calls}, which compiled code calls as well.")
     if nothing:
         return Cause(
@@ -142,20 +143,18 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
-    kind, same = same_operators(shares.ops)
-    us = sum(shares.ops[op] for op in same)
     if kind == RECURRENT and us >= FUSED * shares.eager:
         return Cleared(
-            f"{microseconds(us)} of {evidence.step} are in {', '.join(same[:SHOWN])}: a library "
+            f"{microseconds(us)} of {evidence.step} are in {slow}: a library "
             "computes recurrent layers, and compiling does not change them."
         )
     if us >= FUSED * shares.eager:
         return Cause(
             "eager operator",
-            f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in "
-            f"{', '.join(f'`{op}`' for op in same[:SHOWN])}, which would take as long in it.",
+            f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in {slow}, "
+            "which would take as long in it.",
             f"{_HINTS.get(kind, '')} Give it less to do, or do it less often.".lstrip(),
-            concerns=min(us / step, 1.0),
+            concerns=min(us / step, 1.0) * (1.0 if kind in _HINTS else VAGUE),
             lines=_lines(evidence, us),
         )
     masks = [line for line in evidence.sampled(shares.eager) if BLOCK_MASK in line.code]
@@ -188,19 +187,16 @@ def repeated(evidence: Evidence, shares: Shares) -> str:
     tell a loop from a deep model."""
     if evidence.script is None:
         return ""
-    often = (op for op in [*shares.ops][:SHOWN] if shares.times[op] >= VERY_OFTEN)
-    op = next((op for op in often if op.startswith("aten::")), None)
-    return (
-        ""
-        if op is None
-        else (
-            f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop around "
-            "it, or, if it handles one object after the other, compute all at once, with one "
-            "dimension more, or of a list of tensors, with functions such as "
-            "`torch._foreach_lerp_`. If it makes the same in every step, make it once, before the "
-            "first."
-        )
-    )
+    for op in [*shares.ops][:SHOWN]:
+        if shares.times[op] >= VERY_OFTEN and op.startswith("aten::"):
+            return (
+                f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop "
+                "around it, or, if it handles one object after the other, compute all at once, "
+                "with one dimension more, or of a list of tensors, with functions such as "
+                "`torch._foreach_lerp_`. If it makes the same in every step, make it once, before "
+                "the first."
+            )
+    return ""
 
 
 def same_operators(ops: dict[str, float]) -> tuple[str, list[str]]:
@@ -291,16 +287,12 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
         if op is not None:
             ops[op] += spent
             times[op] += ran
-    aten = [row for row in own if row[1] is not None and row[1].startswith("aten::")]
-    fuses = sum(us for category, _, us, _ in aten if category == FUSES)
+    fuses = sum(row[2] for row in own if row[0] == FUSES and (row[1] or "").startswith("aten::"))
     unknown = sum(us for _, op, us, _ in own if op is None)
     compiled = sum(row[2] for row in rows if not (nothing or row[0].startswith(EAGER)))
     at_once = sum(us for _, op, us, _ in rows if op is not None and AT_ONCE.match(op))
-    return (
-        Shares(whole, ops, fuses, unknown, compiled=compiled, times=times, at_once=at_once)
-        if whole
-        else None
-    )
+    found = Shares(whole, ops, fuses, unknown, compiled=compiled, times=times, at_once=at_once)
+    return found if whole else None
 
 
 CHECKS = (uncalled, not_compiled)
