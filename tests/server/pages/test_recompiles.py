@@ -44,6 +44,15 @@ for width in (8, 9, 10): f(torch.ones(4, width)[:, :4])
 """
 
 
+EVALUATED = """
+import torch
+layer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
+f = torch.compile(layer, backend="eager", dynamic=False)
+for rows in {rows}:
+    for training in (True, False):
+        with torch.set_grad_enabled({grad}):
+            f(torch.ones(rows, 3)), layer.train({mode})
+"""
 BROKEN = """
 import torch
 @torch.compile(backend='eager')
@@ -79,6 +88,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "broken": BROKEN,
         "modules": MODULES,
         "strides": STRIDES,
+        "modes": EVALUATED.format(rows=[8, 8], grad=True, mode="not training"),
+        "grad": EVALUATED.format(rows=[8], grad="training", mode=True),
+        "sizes": EVALUATED.format(rows=[8, 9], grad=True, mode="not training"),
         "encoded": ENCODED.format(said=""),
         "causal": ENCODED.format(said=", is_causal=False"),
     }
@@ -160,6 +172,17 @@ def test_a_break_in_a_library_is_told_at_the_call_that_leads_to_it(
     mended = found_in(tmp_path, ran["causal"].log, graph_breaks)
     assert isinstance(mended, Cleared)
     assert mended.text == "No graph breaks."
+
+
+@pytest.mark.parametrize("name", ["modes", "grad"])
+def test_a_compile_for_training_and_one_for_evaluating_are_no_cause(
+    ran: dict[str, Ran], tmp_path: Path, name: str
+) -> None:
+    found = found_in(tmp_path, ran[name].log)
+    assert isinstance(found, Cleared)
+    assert found.text.endswith(", but for training and for evaluation, which need a compile each.")
+    more = found_in(tmp_path / "sizes", ran["sizes"].log)
+    assert isinstance(more, Cause)
 
 
 def test_torchs_own_wrapper_compiles_nothing_again(ran: dict[str, Ran], tmp_path: Path) -> None:

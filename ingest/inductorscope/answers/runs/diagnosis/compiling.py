@@ -39,6 +39,7 @@ WITHOUT_WAITS = {
 }
 """What to write instead of what a setting of torch includes in graphs, on a device."""
 MOST_CHANGES = 3
+TWO_MODES = ("training", "grad_mode")
 FEWEST_RESETS = 3
 _EVIDENCE = "The page Failures has the whole message, and where it comes from."
 
@@ -222,7 +223,7 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     own = [history for history in histories(story) if not _only(history, "wrapper")]
     if own and all(_only(history, "stack") for history in own):
         return None  # the cause on graph breaks says so
-    own = [history for history in own if not _only(history, "stack")]
+    own = [row for row in own if not (_only(row, "stack") or _serves_two_modes(row))]
     again = [
         step.compile
         for history in own
@@ -231,8 +232,10 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     ]
     if not again:
         others = any(other.recompile and other.outcome != "failed" for other in story.compiles)
-        text = "No function is compiled again." if others else "No recompiles."
-        return Cleared(text) if _complete(story) else None
+        text = "No function is compiled again" if others else "No recompiles"
+        if any(map(_serves_two_modes, histories(story))):
+            text += ", but for training and for evaluation, which need a compile each"
+        return Cleared(f"{text}.") if _complete(story) else None
     log, us, whole, note = _slowest_process(story, again)
     first = min((row for row in own if row.log == log), key=lambda row: not row.changes)
     changes = [change for change in first.changes if change.kind != "wrapper"]
@@ -284,6 +287,11 @@ def _in_each_step(evidence: Evidence, history: History) -> bool:
     ids = {step.compile.id for step in history.steps}
     calls = sum(region.calls for region in evidence.regions if region.compile_id in ids)
     return evidence.shown is not None and calls >= max(len(ids), 3) * evidence.shown.by
+
+
+def _serves_two_modes(history: History) -> bool:
+    """Whether a function has one compile for training and one for evaluating."""
+    return len(history.steps) == 2 and any(_only(history, kind) for kind in TWO_MODES)
 
 
 def _only(history: History, kind: str) -> bool:
