@@ -24,7 +24,7 @@ from inductorscope.analyze.time.facts import (
 from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.explorer.graph import explorer
-from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.parts import GraphRow, graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
 from inductorscope.answers.runs.diagnosis.better_ways import (
     convolved,
@@ -69,16 +69,25 @@ from inductorscope.answers.runs.diagnosis.uncompiled import not_compiled, same_o
 from inductorscope.answers.runs.diagnosis.unread import (
     combined_square,
     dropouts,
+    no_backward,
     one_hot_product,
     read_share,
     unread_gradients,
+    without_backward,
 )
 from inductorscope.answers.runs.diagnosis.waiting import beside_operators, large_table
 from inductorscope.answers.runs.instances import once
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
 from inductorscope.cli.local import read_paths
-from inductorscope.formats.capture_facts import NO_STEPS, CudaGraphs, ScriptSteps, Wrapped
+from inductorscope.formats.capture_facts import (
+    NO_STEPS,
+    AllocatedPeak,
+    CompileEvent,
+    CudaGraphs,
+    ScriptSteps,
+    Wrapped,
+)
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import CONVOLUTION, OVERHEAD
 from inductorscope.settings import Settings
@@ -776,6 +785,46 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
     unread = unread_gradients(given)
     assert unread is not None
     assert unread.what.startswith("Each step computes gradients of `teacher` that no optimizer")
+
+
+def test_a_compile_without_its_backward_keeps_values_in_vain(scripted: Evidence) -> None:
+    def graph(direction: str, compiled: str) -> GraphRow:
+        slug = f"{direction}-{compiled}"
+        return replace(
+            scripted.graphs[0], slug=slug, direction=direction, compile_id=compiled, aot_id=None
+        )
+
+    trained = [graph("forward", "0/0_1"), graph("backward", "0/0_1")]
+    evaluated, other = graph("forward", "0/1"), graph("forward", "1/0")
+    both = {"0/0", "0/1", "1/0"}
+    assert without_backward([*trained, evaluated], both) == ([evaluated.slug], True)
+    assert without_backward([*trained, other], both) == ([], True)  # as if of another function
+    assert without_backward([*trained, evaluated], {"0/0"}) == ([], True)  # cut off
+    assert without_backward([evaluated, other], set()) == ([evaluated.slug, other.slug], False)
+    assert without_backward([evaluated, graph("inference", "1/0")], both) == ([], False)
+
+    def told(most: int, failure: str | None = None) -> Cause | None:
+        compiles = [CompileEvent(1, number, "compile", 1.0) for number in both]
+        peak = AllocatedPeak(1024**3, 0)
+        steps = ScriptSteps(compiles=compiles, allocated_bytes=most, peak=peak)
+        scripted.run.environment = {"script": {"processes": [to_builtins(steps)]}}
+        scripted.run.failure = failure
+        graphs = [*trained, evaluated]
+        return no_backward(replace(scripted, script=script_shown(scripted.run), graphs=graphs))
+
+    grown, kept = told(40 * 1024**3), told(1024**3)
+    assert grown is not None
+    assert grown.urgent
+    assert grown.what.endswith(f"Memory grows to 40.0{THIN}GiB; a step needs 1.00{THIN}GiB.")
+    assert "`loss.detach()`" in grown.fix
+    assert kept is not None
+    assert not kept.urgent
+    assert kept.what == "Compiled code keeps values for gradients that are never computed."
+    full = told(1024**3, "torch.OutOfMemoryError: CUDA out of memory.")
+    assert full is not None
+    assert full.urgent
+    assert full.why.startswith("The program ran out of memory.")
+    assert told(40 * 1024**3, "KeyError: 'x'") is None  # before its backward
 
 
 def test_what_is_done_again_in_each_step_is_a_cause(scripted: Evidence) -> None:

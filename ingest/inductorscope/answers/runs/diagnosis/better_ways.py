@@ -5,8 +5,8 @@ from math import prod
 from inductorscope import urls
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.unread import operator_of, sides
-from inductorscope.formats.graph.fx_nodes import FxNode
+from inductorscope.answers.runs.diagnosis.unread import sides
+from inductorscope.formats.graph.fx_nodes import FxNode, short_name
 from inductorscope.units import microseconds, percent
 
 WIDE = 16
@@ -56,11 +56,11 @@ def pairwise(nodes: list[FxNode]) -> FxNode | None:
     are summed."""
     known = {node.name: node for node in nodes}
     for node in nodes:
-        squares = known.get(node.inputs[0]) if operator_of(node.target) == "sum" else None
-        if squares is None or operator_of(squares.target) not in ("pow", "mul"):
+        squares = known.get(node.inputs[0]) if short_name(node.target) == "sum" else None
+        if squares is None or short_name(squares.target) not in ("pow", "mul"):
             continue
         minus = known.get(squares.inputs[0]) if len(squares.inputs) == 1 else None
-        if minus is None or operator_of(minus.target) != "sub" or len(minus.inputs) != 2:
+        if minus is None or short_name(minus.target) != "sub" or len(minus.inputs) != 2:
             continue
         size = sides(minus.annotation) or []
         given = [known[name].annotation if name in known else None for name in minus.inputs]
@@ -105,8 +105,8 @@ def transformed(nodes: list[FxNode]) -> list[tuple[FxNode, int]]:
     known = {node.name: node for node in nodes}
     found = []
     for node in nodes:
-        if operator_of(node.target) in _TRANSFORMS and node.inputs:
-            whole = node if operator_of(node.target) == "_fft_c2r" else known.get(node.inputs[0])
+        if short_name(node.target) in _TRANSFORMS and node.inputs:
+            whole = node if short_name(node.target) == "_fft_c2r" else known.get(node.inputs[0])
             length = (sides(whole.annotation) or [0])[-1:] if whole else []
             found += [(node, length[0])] if length and 1 < length[0] <= LONGEST else []
     return found
@@ -169,7 +169,7 @@ def convolved(nodes: list[FxNode]) -> list[tuple[FxNode, int]]:
     known = {node.name: node for node in nodes}
     found = []
     for node in nodes:
-        if operator_of(node.target) == "convolution" and len(node.inputs) > 1:
+        if short_name(node.target) == "convolution" and len(node.inputs) > 1:
             given, kernel = (
                 (sides(known[name].annotation) if name in known else None) or []
                 for name in node.inputs[:2]
@@ -210,7 +210,7 @@ def next_word(nodes: list[FxNode]) -> tuple[FxNode, int] | None:
     known = {node.name: node for node in nodes}
     words, attention, picked = set[int](), False, None
     for node in nodes:
-        name, size = operator_of(node.target), sides(node.annotation) or [0]
+        name, size = short_name(node.target), sides(node.annotation) or [0]
         first = known.get(node.inputs[0]) if node.inputs else None
         given = (sides(first.annotation) if first else None) or [0]
         if picked is not None and size[-1] in words:

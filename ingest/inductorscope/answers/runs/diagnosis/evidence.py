@@ -189,15 +189,16 @@ class Evidence(msgspec.Struct):
                 href = urls.line_in_explorer(self.id, graphs[-1], SOURCE, row.line, path=row.path)
                 lines += [replace(line, us=us, href=href) for line in self.line(row.path, row.line)]
         lines = lines if of is None else _within(lines, of)
-        return lines if spent is own or not graphs else [*lines, *self._caller(graphs[0])]
+        return lines if spent is own or not graphs else [*lines, *self.caller(graphs[0])]
 
-    def _caller(self, slug: str) -> list[CauseLine]:
-        """Returns the line of the user's program that runs a graph of a library's code."""
+    def caller(self, slug: str) -> list[CauseLine]:
+        """Returns the line of the user's program that calls what a graph was compiled of."""
         compiled = next(graph.compile_id or "" for graph in self.graphs if graph.slug == slug)
         story = self.story.story
         for compile_ in () if story is None else story.compiles:
             if story is not None and compile_.id == compiled.partition("_")[0]:
-                return self.own_line([story.frames[number] for number in compile_.stack])
+                stack = [story.frames[number] for number in compile_.stack]
+                return self.own_line(stack[:-1]) or self.own_line(stack)
         return []
 
     def computing(

@@ -5,12 +5,13 @@ from math import prod
 
 from inductorscope import urls
 from inductorscope.analyze.time.kernel_names import operator_family
+from inductorscope.answers.parts import GraphRow
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
-from inductorscope.formats.graph.fx_nodes import FxNode
+from inductorscope.formats.graph.fx_nodes import FxNode, short_name
 from inductorscope.formats.vocabulary import GEMM
-from inductorscope.units import microseconds, percent, plural
+from inductorscope.units import microseconds, percent, plural, size_in_bytes
 
 SLOWEST = 5
 PART = 0.5
@@ -29,6 +30,8 @@ _BY_ROW = frozenset((
 ))  # fmt: skip
 """Operators on each number, or along the last dimension if only its size changes."""
 _COMBINES = frozenset(("sub", "add", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge"))
+GROWS = 2
+"""Peak of a program's memory, in peaks of a step, from which it keeps more and more."""
 FEW = 8
 """Numbers of a column and a row that may be combined on purpose."""
 _SIZES = re.compile(r"\[([\d, ]{0,400})\]")
@@ -38,7 +41,7 @@ def unread(evidence: Evidence) -> Cause | None:
     """Only a part of a matrix product is read."""
     step = evidence.step_us
     for row in node_times(evidence.session, evidence.id, SLOWEST) if step else ():
-        if operator_family(operator_of(row.target)) != GEMM or not step:
+        if operator_family(short_name(row.target)) != GEMM or not step:
             continue
         nodes = evidence.nodes()[row.graph]
         share = read_share(nodes, row.name)
@@ -75,7 +78,7 @@ def _read_shares(nodes: list[FxNode]) -> dict[str, tuple[float, float]]:
         own = (sum(numbers for numbers, _ in of_parts), sum(row for _, row in of_parts))
         known = (min(1.0, own[0] + of_rows), min(1.0, own[1] + of_rows))
         shares[node.name] = known = known if any(known) else (1.0, 1.0)
-        op, shape = operator_of(node.target), shapes[node.name]
+        op, shape = short_name(node.target), shapes[node.name]
         for source in node.inputs:
             given = shapes.get(source)
             whole = prod(given) if given else 0
@@ -99,11 +102,6 @@ def _by_row(shape: list[int], given: list[int]) -> bool:
     return shape[:-1] == given[:-1] and (shape[-1] == given[-1] or 1 in (shape[-1], given[-1]))
 
 
-def operator_of(target: str) -> str:
-    """`torch.ops.aten.select.int` → `select`."""
-    return target.removeprefix("torch.ops.").partition(".")[2].partition(".")[0]
-
-
 def numbers(annotation: str | None) -> int | None:
     """Returns how many numbers `f32[8, 48]` has; None for sizes that are not fixed."""
     found = sides(annotation)
@@ -117,8 +115,7 @@ def one_hot(evidence: Evidence) -> Cause | None:
         node = one_hot_product(nodes)
         if node is None:
             continue
-        place = (node.stack_file, node.stack_line)
-        us = next((row.shared_us for row in evidence.costs if (row.path, row.line) == place), 0.0)
+        us, places = evidence.spent([node])
         if us >= STANDS_OUT * (step or 0.0):
             return Cause(
                 "one-hot",
@@ -128,8 +125,8 @@ def one_hot(evidence: Evidence) -> Cause | None:
                 "`index_add_` where rows are summed.",
                 urls.graph(evidence.id, slug),
                 wins_us=us,
-                lines=evidence.line(*place),
-                kernels=evidence.kernels_of([place]),
+                lines=evidence.lines_of([node]),
+                kernels=evidence.kernels_of(places),
             )
     return None
 
@@ -138,13 +135,13 @@ def one_hot_product(nodes: list[FxNode]) -> FxNode | None:
     """Returns a matrix product of which an operand is a comparison with all indices."""
     known = {node.name: node for node in nodes}
     for node in nodes:
-        for name in node.inputs if operator_family(operator_of(node.target)) == GEMM else ():
+        for name in node.inputs if operator_family(short_name(node.target)) == GEMM else ():
             operand = known.get(name)
-            while operand and operator_of(operand.target) in _SAME | _CASTS and operand.inputs:
+            while operand and short_name(operand.target) in _SAME | _CASTS and operand.inputs:
                 operand = known.get(operand.inputs[0])
-            if operand and operator_of(operand.target) == "eq":
+            if operand and short_name(operand.target) == "eq":
                 compared = [known[source].target for source in operand.inputs if source in known]
-                if any(operator_of(target) in _COUNTS for target in compared):
+                if any(short_name(target) in _COUNTS for target in compared):
                     return node
     return None
 
@@ -174,14 +171,14 @@ def combined_square(nodes: list[FxNode]) -> FxNode | None:
     so."""
     known = {node.name: node for node in nodes}
     for node in nodes:
-        if operator_of(node.target) not in _COMBINES or len(node.inputs) != 2:
+        if short_name(node.target) not in _COMBINES or len(node.inputs) != 2:
             continue
         given = [known[name] for name in node.inputs if name in known]
         given.sort(key=lambda source: -len(sides(source.annotation) or ()))
         sizes = [sides(source.annotation) for source in given]
         side = (sizes[-1] or [0])[0] if sizes else 0
         if side >= FEW and sizes == [[side, 1], [side]]:
-            shaped = {operator_of(source.target) for source in given} & (_SAME | _COUNTS | _PARTS)
+            shaped = {short_name(source.target) for source in given} & (_SAME | _COUNTS | _PARTS)
             if not shaped:
                 return node
     return None
@@ -213,8 +210,8 @@ def active_dropout(evidence: Evidence) -> Cause | None:
 
 def dropouts(nodes: list[FxNode]) -> list[FxNode]:
     """Returns the comparisons of random numbers that dropout makes."""
-    drawn = {node.name for node in nodes if operator_of(node.target) == "inductor_random"}
-    return [node for node in nodes if operator_of(node.target) == "gt" and drawn & {*node.inputs}]
+    drawn = {node.name for node in nodes if short_name(node.target) == "inductor_random"}
+    return [node for node in nodes if short_name(node.target) == "gt" and drawn & {*node.inputs}]
 
 
 def unread_gradients(evidence: Evidence) -> Cause | None:
@@ -241,25 +238,45 @@ def unread_gradients(evidence: Evidence) -> Cause | None:
 
 def no_backward(evidence: Evidence) -> Cause | None:
     """Forward graphs keep values for a backward that never runs."""
-    directions = {graph.direction for graph in evidence.graphs}
-    forward = {graph.slug for graph in evidence.graphs if graph.direction == "forward"}
-    full = "OutOfMemoryError" in (evidence.run.failure or "")
-    us = sum(kernel.us for kernel in evidence.kernels if kernel.graph in forward)
-    step = evidence.step_us
-    if evidence.script is None or directions != {"forward"} or not step or us < STANDS_OUT * step:
+    step, steps, failure = evidence.step_us, evidence.steps, evidence.run.failure or ""
+    # They lack those after the last step if the script was ended.
+    recorded = {event.compile_id for event in steps.compiles}
+    graphs, others = without_backward(evidence.graphs, recorded)
+    full = "OutOfMemoryError" in failure
+    if evidence.script is None or not graphs or not step or (others and failure and not full):
+        return None  # a program that fails may not have come to its backward
+    kernels = {kernel.id: kernel.us for kernel in evidence.kernels if kernel.graph in graphs}
+    us, memory = sum(kernels.values()), ""
+    if us < STANDS_OUT * step and not others:
         return None
+    most, once = steps.allocated_bytes or 0, steps.peak.bytes if steps.peak else 0
+    if others and 0 < GROWS * once < most:
+        memory = f" Memory grows to {size_in_bytes(most)}; a step needs {size_in_bytes(once)}."
+    took = f": its kernels take {microseconds(us)} of {evidence.step}" if us else ""
     return Cause(
         "no backward",
-        f"Compiled code keeps values for gradients that are never computed: its kernels take "
-        f"{microseconds(us)} of {evidence.step}.",
+        f"Compiled code keeps values for gradients that are never computed{took}.{memory}",
         "Call it under `torch.inference_mode()`, or `torch.no_grad()` if gradients are needed "
-        "later.",
-        why="The program ran out of memory: " * full
-        + "values that backward would read are written to memory, and may stay there.",
-        concerns=us / step,
-        urgent=full,
-        lines=evidence.lines({kernel.id for kernel in evidence.kernels if kernel.graph in forward}),
+        "later: `model.eval()` alone keeps them. Sum `loss.item()` or `loss.detach()`, not `loss`.",
+        why=f"{'The program ran out of memory. ' * full}Values that backward would read are kept "
+        "as long as the result, or a sum of it.",
+        concerns=us / step or None,
+        urgent=full or bool(memory),
+        lines=evidence.caller(graphs[0]) if others else evidence.lines(kernels),
     )
+
+
+def without_backward(graphs: list[GraphRow], recorded: set[str]) -> tuple[list[str], bool]:
+    """Returns the forward graphs whose backward never runs, and whether that of another compile of
+    the same function does. Torch compiles a backward when it is first called."""
+    ids = {graph.slug: (graph.compile_id or "").partition("_")[0] for graph in graphs}
+    back = {ids[graph.slug] for graph in graphs if graph.direction == "backward"}
+    forward = [graph.slug for graph in graphs if graph.direction == "forward"]
+    if not back:
+        return forward if len(forward) == len(graphs) else [], False
+    same = tuple(number.partition("/")[0] + "/" for number in back)
+    alone = recorded - back
+    return [slug for slug in forward if ids[slug] in alone and ids[slug].startswith(same)], True
 
 
 def padding(evidence: Evidence) -> Cause | None:
