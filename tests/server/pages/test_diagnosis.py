@@ -26,6 +26,7 @@ from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import GraphRow, graph_rows, run_of
 from inductorscope.answers.runs.diagnosis import blocks, costly, step
+from inductorscope.answers.runs.diagnosis.attention import written_attention
 from inductorscope.answers.runs.diagnosis.better_ways import (
     convolved,
     largest_factor,
@@ -1196,6 +1197,50 @@ def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(
     assert "of `x1`, which all observed calls passed unchanged" in alone.what
     assert told("x1", "x2") is None
     assert told() is None
+
+
+def test_weights_that_each_step_converts_are_told_to_be_converted_once(foo1: Evidence) -> None:
+    steps = to_builtins(ScriptSteps(unchanged={"x1": None}))
+    foo1.session.expunge(foo1.run)
+    foo1.run.environment = {"script": {"processes": [steps]}}
+
+    def told(target: str, sizes: str) -> Cause:
+        nodes = {
+            slug: [
+                replace(node, target=target, annotation=sizes) if node.inputs else node
+                for node in own
+            ]
+            for slug, own in foo1.nodes().items()
+        }
+        script = script_shown(foo1.run)
+        found = unchanging(replace(foo1, script=script, step_us=0.001, read=nodes))
+        assert found is not None
+        return found
+
+    convert = "torch.ops.prims.convert_element_type.default"
+    half = told(convert, "f16[8, 8]")
+    assert "alone, mostly conversions to float16, take" in half.what.replace("unchanged, ", "")
+    assert half.fix.startswith("Convert the model once, `model.to(torch.float16)`")
+    for other in (told(convert, "f32[8, 8]"), told("torch.ops.aten.neg.default", "f16[8, 8]")):
+        assert "conversions" not in other.what
+        assert other.fix.startswith("Compute them once, before the first step")
+
+
+@pytest.mark.parametrize("said", ["True", "False"])
+def test_attention_of_a_layer_is_told_the_layers_argument(
+    foo1: Evidence, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    text = f"multi_head_attention_forward(query, query, query, 768, need_weights = {said})"
+    monkeypatch.setattr(f"{gather.__module__}.text_of", lambda *_: text)
+    first = foo1.kernels[0]
+    kernels = [
+        replace(first, name="triton_per_fused__softmax_0", us=20.0),
+        replace(first, id=-1, name="extern_kernels.bmm", us=20.0, calls=2),
+    ]
+    found = written_attention(replace(foo1, kernels=kernels))
+    assert found is not None
+    assert ("`need_weights=False`" in found.fix) == (said == "True")
+    assert "scaled_dot_product_attention" in found.fix
 
 
 def test_causes_are_ranked_by_what_they_win() -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from inductorscope.answers.parts import graph_rows, run_of
+from inductorscope.answers.runs.diagnosis.attention import NEEDED
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared
 from inductorscope.answers.runs.diagnosis.compiling import graph_breaks, recompiles
 from inductorscope.answers.runs.diagnosis.diagnose import Check
@@ -53,6 +54,13 @@ for rows in {rows}:
         with torch.set_grad_enabled({grad}):
             f(torch.ones(rows, 3)), layer.train({mode})
 """
+ATTENDING = """
+import torch
+attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+@torch.compile(backend="eager")
+def f(x): return attention(x, x, x{said})[0]
+f(torch.randn(2, 4, 8))
+"""
 BROKEN = """
 import torch
 @torch.compile(backend='eager')
@@ -91,6 +99,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "modes": EVALUATED.format(rows=[8, 8], grad=True, mode="not training"),
         "grad": EVALUATED.format(rows=[8], grad="training", mode=True),
         "sizes": EVALUATED.format(rows=[8, 9], grad=True, mode="not training"),
+        "weights": ATTENDING.format(said=""),
+        "fused": ATTENDING.format(said=", need_weights=False"),
         "encoded": ENCODED.format(said=""),
         "causal": ENCODED.format(said=", is_causal=False"),
     }
@@ -183,6 +193,15 @@ def test_a_compile_for_training_and_one_for_evaluating_are_no_cause(
     assert found.text.endswith(", but for training and for evaluation, which need a compile each.")
     more = found_in(tmp_path / "sizes", ran["sizes"].log)
     assert isinstance(more, Cause)
+
+
+def test_dynamo_writes_whether_a_layer_returns_its_weights(ran: dict[str, Ran]) -> None:
+    """The cause on attention that is written out looks for it in Dynamo's graph."""
+    said = {
+        name: any(NEEDED in file.read_text() for file in ran[name].log.iterdir())
+        for name in ("weights", "fused")
+    }
+    assert said == {"weights": True, "fused": False}
 
 
 def test_torchs_own_wrapper_compiles_nothing_again(ran: dict[str, Ran], tmp_path: Path) -> None:

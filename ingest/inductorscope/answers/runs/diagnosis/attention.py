@@ -6,9 +6,11 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.unchanging import graphs_of_dynamo, masked
 from inductorscope.formats.graph.fx_nodes import FxNode
-from inductorscope.formats.vocabulary import ATTENTION, FUSED
+from inductorscope.formats.vocabulary import ATTENTION, DYNAMO, FUSED
 from inductorscope.units import microseconds, percent
 
+NEEDED = "need_weights = True"
+"""How Dynamo writes that `nn.MultiheadAttention` returns its weights."""
 SOFTMAX = frozenset(("_softmax", "prepare_softmax_online"))
 
 
@@ -37,12 +39,16 @@ def written_attention(evidence: Evidence) -> Cause | None:
     wins = us - sum(row.products or 0.0 for row in rows) / peak * 1e6 if peak else us
     if sum(kernel.us for kernel in softmax) < STANDS_OUT * step or wins < STANDS_OUT * step:
         return None
+    unread = ""
+    if any(slug in graphs and NEEDED in text for slug, text in evidence.texts(DYNAMO)):
+        unread = "If nothing reads the weights that `nn.MultiheadAttention` returns, call it with "
+        unread += "`need_weights=False`: then it uses the fused kernel. Elsewhere, "
     return Cause(
         "written attention",
         f"Attention that is written out takes {microseconds(us)} of {evidence.step}: a softmax "
         "between two batched products.",
-        "`torch.nn.functional.scaled_dot_product_attention` computes it in one kernel. A mask is "
-        "its `attn_mask`, or `is_causal=True`.",
+        f"{unread}`torch.nn.functional.scaled_dot_product_attention` computes it in one kernel. A "
+        "mask is its `attn_mask`, or `is_causal=True`.",
         softmax[0].href(evidence.id),
         why="It writes all scores to memory and reads them again; the fused kernel never stores "
         "them.",

@@ -178,9 +178,7 @@ def overhead(evidence: Evidence) -> Cause | Cleared | None:
         fix += "that calls it, or compute all in one call, with one dimension more."
     elif evidence.steps.rows:
         name, rows = next(iter(evidence.steps.rows.items()))
-        fix = (
-            f"Each call is given one row of `{name}`, which has {rows:,}. Unless a row needs what "
-        )
+        fix = f"Each call is given one row of `{name}`, of {rows:,}. Unless a row needs what "
         fix += "another one gave, pass all in one call; the gradient of each row by itself comes "
         fix += "from `torch.func.vmap(torch.func.grad(f))`."
         change = None
@@ -512,9 +510,7 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
     names = dict.fromkeys(f"`{kernel.name.removeprefix('torch.ops.')}`" for kernel in own)
     fix = "Nothing fuses with them. Express them by operators that Inductor compiles"
     if on_complex_numbers(evidence):
-        fix = (
-            "Inductor generates no code for complex numbers: compute with real and imaginary parts"
-        )
+        fix = "Inductor has no code for complex numbers: compute with real and imaginary parts"
     return Cause(
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "

@@ -16,6 +16,8 @@ from inductorscope.units import microseconds, percent
 INFERENCE = "inference"
 """The direction of a graph that computes no gradients, of a program that changes no weights."""
 SHOWN = 3
+MOSTLY = 0.5
+_HALF = {"bf16": "bfloat16", "f16": "float16"}
 SPARSE = 0.9
 """Share of zeros from which a product without them is much faster."""
 _ARGUMENT = re.compile(r'\b(\w+): *"')
@@ -34,10 +36,8 @@ def unchanging(evidence: Evidence) -> Cause | None:
         return None
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
     spent: list[tuple[float, str, FxNode]] = []
-    graphs, same = (
-        list(graphs_of_dynamo(evidence)),
-        [f"L_{name}_" for name in evidence.steps.unchanged],
-    )
+    graphs = list(graphs_of_dynamo(evidence))
+    same = [f"L_{name}_" for name in evidence.steps.unchanged]
     passed = {name for _, _, names in graphs for name in names.values() if not _KEPT.match(name)}
     same = [] if passed.issubset(same) else same  # a benchmark passes nothing else
     for slug, nodes, arguments in graphs:
@@ -52,11 +52,18 @@ def unchanging(evidence: Evidence) -> Cause | None:
     shown = {(line.path, line.line): line for own in lines for line in own}
     inputs = ", ".join(f"`{name[2:-1]}`" for name in same)
     given = f" or of {inputs}, which all observed calls passed unchanged," if inputs else ""
+    what, fix = "", "Compute them once, before the first step, and keep the result, such as in a "
+    half = _HALF.get((spent[0][2].annotation or "").partition("[")[0])
+    converts = (took for took, _, node in spent if "convert_element_type" in node.target)
+    if half and sum(converts) > MOSTLY * us:
+        what = f", mostly conversions to {half},"
+        fix = f"Convert the model once, `model.to(torch.{half})`, and leave out `torch.autocast`, "
+        fix += "or what else converts it, and check the results. Keep other results, such as in a "
     return Cause(
         "unchanging",
-        f"Operations on parameters, buffers or globals{given} alone take {microseconds(us)} of "
-        f"{evidence.step}, such as `{spent[0][2].name}`.",
-        "Compute them once, before the first step, and keep the result, such as in a buffer.",
+        f"Operations on parameters, buffers or globals{given} alone{what} take {microseconds(us)} "
+        f"of {evidence.step}, such as `{spent[0][2].name}`.",
+        f"{fix}buffer.",
         urls.graph(evidence.id, spent[0][1]),
         why="Their results are the same in every step, unless the program changes these between "
         "steps.",
