@@ -1,5 +1,7 @@
 """The judge of kernels: honest ones pass; wrong and dishonest ones are refused with the reason."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from inductorscope.analyze.judging.shapes import allowed
 from inductorscope.analyze.judging.verdict import Verdict, of_time, verdict_lines
 from inductorscope.analyze.measure.judge import judge as measured
 from inductorscope.answers.explorer.judging import cases_of
-from inductorscope.capturing.judging.order import order_of, swap_of
+from inductorscope.capturing.benchmark.text import operator_text, reference_text
+from inductorscope.capturing.judging.order import edited, order_of, swap_of
 from inductorscope.capturing.judging.run import Judge, judging
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
@@ -62,6 +65,30 @@ def test_only_a_kernel_has_a_place_in_the_step() -> None:
         assert swap.other.count(source.strip()) == 1
     with pytest.raises(NoCase, match="more than a kernel"):
         swap_of(RECORDED, whole(RECORDED, "", "return honest(given)"))
+
+
+def test_an_edit_is_an_operator_of_torch(tmp_path: Path) -> None:
+    """The file is imported as its user does, and called eagerly and by a compiler's tracing."""
+    pytest.importorskip("torch")
+    case = edited(RECORDED, definition(RECORDED).replace("#pragma GCC ivdep", "// edited"))
+    (tmp_path / "operator_file.py").write_text(operator_text(case, ORIGIN))
+    (tmp_path / "reference.py").write_text(reference_text(RECORDED))
+    (tmp_path / "user.py").write_text(
+        "import torch, operator_file, reference\n"
+        f"called = torch.ops.inductorscope.{KERNEL}\n"
+        "x, y = torch.randn(33, 100), torch.randn(33, 100)\n"
+        "wanted = reference.eager({'arg2_1': x, 'arg3_1': y})\n"
+        "for run in called, torch.compile(lambda *args: called(*args), backend='aot_eager'):\n"
+        "    torch.testing.assert_close(run(x, y), (wanted['buf0'], wanted['buf1']))\n"
+        "try:\n    called(x[:5], y[:5])\nexcept AssertionError as error:\n    print(error)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert not ended.returncode, ended.stderr
+    assert "5" in ended.stdout  # the size that was expected, and the one that was given
+    with pytest.raises(NoCase, match="more than a kernel"):
+        edited(RECORDED, whole(RECORDED, "", "return given"))
 
 
 def test_where_others_work_it_is_not_known_what_is_faster() -> None:

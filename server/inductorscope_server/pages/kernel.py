@@ -80,13 +80,17 @@ def show_permalink(
     f"{PATH}/case.py", summary="A kernel's test case", **openapi.answers("text/x-python", 404, 422)
 )
 async def get_case(
-    analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey, attempt: AttemptId = 0
-) -> Response:
+    analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey, attempt: AttemptId = 0,
+    operator: bool = False,
+) -> Response:  # fmt: skip
     """A standalone file with the kernel, its FX nodes and inputs; it checks and times both.
-    `attempt`: with that edit of the kernel."""
+    `attempt`: with that edit of the kernel. `operator`: instead, one that registers it with torch.
+    """
     name, handle = _named(kernel)
     try:
-        text = await analysis(case_file, run, slug, name, handle, attempt=attempt)
+        text = await analysis(
+            case_file, run, slug, name, handle, attempt=attempt, operator=operator
+        )
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]

@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from inductorscope.analyze.benchmark.case import KernelCase, Operand
+from inductorscope.analyze.benchmark.case import KernelCase, NoCase, Operand
 from inductorscope.analyze.benchmark.subgraph import PieceInput
 from inductorscope.formats.code.layouts import Layout
 
@@ -29,6 +29,18 @@ aten = torch.ops.aten
 _quantized = torch.ops._quantized
 reinterpret_tensor = torch._C._dynamo.guards._reinterpret_tensor
 assert_size_stride = torch._C._dynamo.guards.assert_size_stride
+"""
+_OPERATOR = """\
+@torch.library.custom_op({name!r}, mutates_args={changed})
+def operator({taken}) -> {kind}:
+{checks}
+{new}    kernel({{{given}}})
+    return {answer}
+
+
+@operator.register_fake
+def _({taken}) -> {kind}:
+{new}    return {answer}
 """
 _TRITON = """\
 import triton
@@ -80,12 +92,49 @@ def reference_text(case: KernelCase) -> str:
     return f"{_IMPORTS}\n{_facts(case)}\n\n{_eager(case)}\n"
 
 
+def operator_text(case: KernelCase, origin: str) -> str:
+    """Returns a file that makes the kernel an operator, for the recorded shapes. Raises NoCase."""
+    taken = [operand for operand in case.operands if operand.fill != "nothing"]
+    made = [operand for operand in case.operands if operand.fill == "nothing"]
+    if not taken or not case.definition:
+        raise NoCase(f"{case.kernel} takes no tensors, or is a library's: it is no operator.")
+    kinds = ["torch.Tensor"] * len(made)
+    operator = _OPERATOR.format(
+        name=f"inductorscope::{case.kernel}",
+        changed=[operand.name for operand in taken if operand.written],
+        taken=", ".join(f"{operand.name}: torch.Tensor" for operand in taken),
+        kind=f"tuple[{', '.join(kinds)}]" if made[1:] else "".join(kinds) or "None",
+        checks="\n".join(
+            f"    assert_size_stride({operand.name}, {_layout(operand.layout).rpartition(',')[0]})"
+            for operand in taken
+        ),
+        new="".join(
+            f"    {operand.name} = {taken[0].name}.new_empty_strided({_layout(operand.layout)})\n"
+            for operand in made
+        ).replace(", torch.", ", dtype=torch."),
+        given=", ".join(f"{operand.name!r}: {operand.name}" for operand in case.operands),
+        answer=", ".join(operand.name for operand in made) or None,
+    )
+    title = (
+        f'"""The kernel {case.kernel} as an operator.\n\nFrom {_quoted(origin)}. Import this file, '
+        f"then call torch.ops.inductorscope.{case.kernel}. It\ntakes tensors of that run's shapes, "
+        "and has no gradients. It contains code from that run: read it\nfirst if you do not know "
+        'where the run came from."""'
+    )
+    imports = _IMPORTS + (_TRITON if case.device != "cpu" else "")
+    parts = [title, imports, _facts(case), _definition(case), _kernel(case), operator]
+    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _quoted(origin: str) -> str:
+    return origin.replace("\\", "/").replace('"', "'")
+
+
 def _title(case: KernelCase, origin: str) -> str:
-    safe = origin.replace("\\", "/").replace('"', "'")
     where = "" if case.device == "cpu" else f" It needs a {case.device} device."
     return (
         f'"""Test case of the kernel {case.kernel}, call {case.handle}.\n\n'
-        f"From {safe}. Run it with Python and torch.{where}\n"
+        f"From {_quoted(origin)}. Run it with Python and torch.{where}\n"
         "It contains code from that run: read it first if you do not know where the run came "
         'from.\n"""'
     )

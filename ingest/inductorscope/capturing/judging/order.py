@@ -46,7 +46,7 @@ def order_of(cases: Sequence[KernelCase], origin: str, candidate: str) -> Order:
         raise NoCase(f"{case.kernel} is a library's kernel, and only generated ones are judged.")
     text = candidate
     if WHOLE not in candidate:
-        text = case_text(replace(case, definition=_definition(case, candidate)), origin)
+        text = case_text(edited(case, candidate), origin)
     return Order(
         kernel=case.kernel,
         original=case_text(case, origin),
@@ -60,9 +60,14 @@ def order_of(cases: Sequence[KernelCase], origin: str, candidate: str) -> Order:
 
 def swap_of(case: KernelCase, candidate: str) -> Swap:
     """Returns what puts the candidate into its program. Raises NoCase."""
+    return Swap("\n".join(case.definition), "\n".join(edited(case, candidate).definition))
+
+
+def edited(case: KernelCase, candidate: str) -> KernelCase:
+    """Returns the case with the candidate in place of its kernel. Raises NoCase."""
     if WHOLE in candidate:
-        raise NoCase("A test case is more than a kernel, so a step cannot run with it.")
-    return Swap("\n".join(case.definition), "\n".join(_definition(case, candidate)))
+        raise NoCase("A test case is more than a kernel: a step cannot run with it.")
+    return replace(case, definition=_definition(case, candidate))
 
 
 def _definition(case: KernelCase, candidate: str) -> list[str]:
