@@ -29,6 +29,7 @@ from inductorscope.store.database.migrate import migrate
 from typer.testing import CliRunner
 
 from tests.capture.conftest import SCRIPT
+from tests.support.captured import captured_run
 
 
 def capture(
@@ -110,13 +111,23 @@ def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_pat
     assert {16, 18} <= lines
 
 
+ONE_GRAPH = """
+import time, torch
+negated = torch.compile(torch.neg)
+while True:
+    negated(torch.ones(8))
+    time.sleep(0.01)
+"""
+
+
 @pytest.mark.torch
 def test_a_start_is_tried_cold_warm_and_packaged(captured_script: Path, tmp_path: Path) -> None:
+    """Each of three processes compiles a single graph."""
     settings = Settings(data=tmp_path, database_url="")
     migrate(settings)
-    engine = make_engine(settings)
-    run = read_run(captured_script, session_factory=sessions(engine), origin="capture").run_id
-    engine.dispose()
+    script = tmp_path / "one_graph.py"
+    script.write_text(ONE_GRAPH)
+    run = captured_run(settings, captured_script, tmp_path / "captured", str(script))
     load_commands()
     asked = ["startup", run, "--try", "--rounds", "1", "--json", "--data", str(tmp_path)]
     printed = CliRunner().invoke(app, asked)

@@ -37,7 +37,7 @@ log = logging.getLogger("train")
 def scaled(x, factor):
     y = torch.sin(x) * factor
     log.warning("step")
-    return torch.cos(y)
+    return y
 
 
 class Rows(torch.utils.data.Dataset):

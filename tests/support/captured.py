@@ -10,7 +10,7 @@ from inductorscope.settings import Settings
 
 def captured_run(settings: Settings, capture: Path, into: Path, model: str) -> str:
     """The run of a capture, as if it had asked for `model`: what diagnoses run."""
-    folder = into / model.rpartition(":")[2]
+    folder = into / Path(model.rpartition(":")[2]).stem
     shutil.copytree(capture, folder)
     facts = json.loads((folder / "capture.json").read_text())
     facts |= {"name": folder.name, "options": {"model": model}}
