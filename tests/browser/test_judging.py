@@ -51,18 +51,16 @@ def put_at_end(page: Page, text: str) -> None:
     page.keyboard.type(text)
 
 
-def test_five_edits_by_keyboard_give_five_verdicts(page: Page, kernel: str) -> None:
+def test_each_edit_by_keyboard_gives_a_verdict(page: Page, kernel: str) -> None:
     page.goto(kernel)
     page.get_by_role("link", name="Edit").press("Enter")
     verdict = page.get_by_test_id("verdict")
     expect(verdict).to_contain_text("No verdict is shown yet.")
     expect(page.locator(".cm-content")).to_be_focused()
-    attempts = []
-    for number in range(3):
-        put_at_end(page, f"\n// {number}: is / a key here?")
-        attempts.append(judged(page))
-        expect(verdict).to_contain_text("accepted")
-        expect(verdict).to_contain_text("the original")
+    put_at_end(page, "\n// is / a key here?")
+    attempts = [judged(page)]
+    expect(verdict).to_contain_text("accepted")
+    expect(verdict).to_contain_text("the original")
     put_at_end(page, "\nint broken = missing;")
     attempts.append(judged(page))
     expect(verdict).to_contain_text("does not run")
@@ -75,12 +73,12 @@ def test_five_edits_by_keyboard_give_five_verdicts(page: Page, kernel: str) -> N
         page.keyboard.press("Backspace")
     attempts.append(judged(page))
     expect(verdict).to_contain_text("accepted")
-    assert len(set(attempts)) == 5
+    assert len(set(attempts)) == 3
     # All of them are listed there and on the kernel's page, and each link opens its verdict.
     rows = page.get_by_test_id("attempts").locator("tbody tr")
-    expect(rows).to_have_count(5)
+    expect(rows).to_have_count(3)
     page.goto(kernel)
-    expect(rows).to_have_count(5)
+    expect(rows).to_have_count(3)
     rows.filter(has_text="does not run").get_by_role("link").click()
     expect(page.locator(".play-editor")).to_contain_text("error: ‘missing’ was not declared")
     with page.expect_download() as download:

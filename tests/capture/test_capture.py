@@ -224,7 +224,7 @@ def test_a_person_at_the_machine_gives_arguments_and_texts(tmp_path: Path, cache
     texts = {"cpp.enable_floating_point_contract_flag": "fast", "cpp.march": "native"}
     facts = capture(
         tmp_path, cache, "subjects.py:text_arguments", args=("17",), backend="eager", repeats=4,
-        config=texts,
+        profile=False, config=texts,
     )  # fmt: skip
     assert facts.state == "complete"
     assert {key: facts.config[key] for key in texts} == texts

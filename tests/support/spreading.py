@@ -25,7 +25,8 @@ TOGETHER = (
         "browser/test_explorer.py", "browser/test_explorer_opening.py", "browser/test_beside.py",
         "browser/test_picture.py", "browser/test_search.py", "browser/test_times.py",
         "browser/test_timeline.py", "browser/test_tasks.py", "browser/test_failing_requests.py",
-        "browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py",
+        "browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_judging.py",
+        "browser/test_screenshots.py",
     ),
     (
         "browser/test_pages.py", "browser/test_compile.py", "browser/test_export.py",
@@ -54,6 +55,7 @@ TOGETHER = (
         "analyze/test_bytes.py", "analyze/test_blame.py", "analyze/compile/test_branches.py",
         "formats/graph/test_fx.py", "formats/code/test_wrapper_lines.py",
         "test_public.py", "capture/test_wasted.py", "capture/test_pieces.py",
+        "capture/test_judging.py",
     ),
 )  # fmt: skip
 """Files with something in common that takes long: `shared_runs`, a Chromium with the servers it
