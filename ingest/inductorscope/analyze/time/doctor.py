@@ -3,7 +3,7 @@
 import numpy as np
 
 from inductorscope.analyze.time.facts import NO_CPP, NO_DURATIONS, Finding
-from inductorscope.formats.trace.event_columns import NOWHERE, Events
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, Integers
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.units import microseconds
 
@@ -36,9 +36,7 @@ def _whole_microseconds(events: Events) -> bool:
 def _overlaps(events: TraceEvents) -> list[Finding]:
     """Checks that work on one stream does not overlap; if it does, timestamps or durations are
     wrong."""
-    device, columns = events.columns.device, events.columns
-    if len(device) < 2:
-        return []
+    device = events.columns.device
     tolerance = 1.0 + ROUNDING_US if _whole_microseconds(device) else ROUNDING_US
     order = np.lexsort((device.ts, device.lane))
     lane, start, end = device.lane[order], device.ts[order], device.end[order]
@@ -47,54 +45,35 @@ def _overlaps(events: TraceEvents) -> list[Finding]:
     if not len(over):
         return []
     lost = float(np.minimum(end[:-1][over], end[1:][over]).sum() - start[1:][over].sum())
-    first, second = order[over[0]], order[over[0] + 1]
-    place = columns.lanes[device.lane[first]]
-    example = (
-        f"{columns.names[device.name[first]][:60]} and {columns.names[device.name[second]][:60]} "
-        f"on device {place.process}, stream {place.thread}"
+    advice = (
+        f"{microseconds(lost)} belong to two pieces of work: sums count them twice, the busy time "
+        "once."
     )
-    return [
-        Finding(
-            "warn", "work on one stream overlaps", len(over), example,
-            f"{microseconds(lost)} belong to two pieces of work: sums count them twice, the "
-            "busy time once.",
-        )
-    ]  # fmt: skip
+    return [_of_events(events, order[over], "warn", "work on one stream overlaps", advice)]
 
 
 def _ids(events: TraceEvents) -> list[Finding]:
     device, launched = events.columns.device, events.launched
-    if not len(device):
-        return []
-    findings = []
     without = (device.external < 0) & (device.correlation < 0)
-    if without.any():
-        findings.append(_of_events(
-            events, np.flatnonzero(without), "warn", "device work has no id",
-            "What launched it is unknown; Triton kernels are still joined by name.",
-        ))  # fmt: skip
     lost = (launched.op == NOWHERE) & (launched.launch == NOWHERE) & ~without
-    if lost.any():
-        us = float(device.us[lost].sum())
-        whole = float(device.us.sum())
-        findings.append(_of_events(
-            events, np.flatnonzero(lost), "note", "no operator launched this device work",
-            f"It takes {us / whole if whole else 0:.1%} of the device's time. Traces include "
-            "operators if ProfilerActivity.CPU is on.",
-        ))  # fmt: skip
-    replayed = launched.replayed
-    if replayed.any():
-        findings.append(_of_events(
-            events, np.flatnonzero(replayed), "note", "kernels ran in recorded graphs",
-            "All kernels of a replay share one launch, so they are joined by name.",
-        ))  # fmt: skip
-    return findings
+    us = float(device.us[lost].sum()) / (float(device.us.sum()) or 1.0)
+    found = (
+        (without, "warn", "device work has no id",
+         "What launched it is unknown; Triton kernels are still joined by name."),
+        (lost, "note", "no operator launched this device work",
+         f"It takes {us:.1%} of the device's time. Traces include operators if "
+         "ProfilerActivity.CPU is on."),
+        (launched.replayed, "note", "kernels ran in recorded graphs",
+         "All kernels of a replay share one launch, so they are joined by name."),
+    )  # fmt: skip
+    return [
+        _of_events(events, np.flatnonzero(which), level, what, advice)
+        for which, level, what, advice in found
+        if which.any()
+    ]
 
 
-def _of_events(
-    events: TraceEvents, which: np.ndarray[tuple[int], np.dtype[np.intp]], level: str, what: str,
-    advice: str,
-) -> Finding:  # fmt: skip
+def _of_events(events: TraceEvents, which: Integers, level: str, what: str, advice: str) -> Finding:
     name = events.columns.names[events.columns.device.name[which[0]]]
     return Finding(level, what, len(which), name[:120], advice)
 
@@ -103,17 +82,11 @@ def _clocks(events: TraceEvents) -> list[Finding]:
     """Checks for work that starts before its launch: the clocks of device and host disagree."""
     device, calls, call = events.columns.device, events.columns.calls, events.launched.call
     known = np.flatnonzero(call != NOWHERE)
-    if not len(known):
-        return []
     early = known[device.ts[known] + 1.0 + ROUNDING_US < calls.ts[call[known]]]
     if not len(early):
         return []
-    return [
-        _of_events(
-            events, early, "warn", "device work starts before its launch",
-            "The clocks of device and host disagree, so gaps are attributed to wrong causes.",
-        )
-    ]  # fmt: skip
+    advice = "The clocks of device and host disagree, so gaps are attributed to wrong causes."
+    return [_of_events(events, early, "warn", "device work starts before its launch", advice)]
 
 
 def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
