@@ -639,6 +639,7 @@ def test_cuda_graphs_that_no_call_replays_are_not_recommended(foo1: Evidence) ->
     found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
     assert "hardly replayed: 58 calls had a new function or size" in found.fix
     assert found.change is None
+    assert "Pad the inputs to a few sizes" in found.fix
     slow = Wait("operator", "aten::convolution", 1, 50.0, 50.0, 0.0)
     assert foo1.shown is not None
     assert foo1.shown.breakdown is not None
@@ -654,6 +655,35 @@ def test_cuda_graphs_that_no_call_replays_are_not_recommended(foo1: Evidence) ->
     found = cause(diagnose(replace(foo1, script=script_shown(foo1.run))), "waiting")
     assert "58 calls of 1 function ran without one" in found.fix
     assert "torch.no_grad()" in found.fix
+
+
+def test_an_argument_that_each_call_joins_more_to_has_a_fixed_size_instead(foo1: Evidence) -> None:
+    def node(name: str, sizes: str | None, *inputs: str) -> FxNode:
+        ops = {"cat": "torch.ops.aten.cat.default", "exp": "torch.ops.aten.exp.default"}
+        return FxNode(name, ops.get(name, name), 1, sizes, "decode.py", 7, [*inputs])
+
+    def told(*joined: str, returned: str = "cat", of: str = "f32[2, s56, 16]") -> Cause:
+        nodes = [
+            node("memory", of), node("row", "f32[2, 1, 16]"), node("exp", "f32[2, 1, 16]", "row"),
+            node("cat", "f32[2, s56 + 1, 16]", *joined), node("output", None, "row", returned),
+        ]  # fmt: skip
+        return cause(diagnose(replace(growing, read={foo1.graphs[0].slug: nodes})), "waiting")
+
+    foo1.session.expunge(foo1.run)
+    facts = to_builtins(ScriptSteps(cuda_graphs=CudaGraphs(warmed=58, functions=58)))
+    foo1.run.environment = {"script": {"processes": [facts]}}
+    growing = replace(foo1, script=script_shown(foo1.run))
+    found = told("memory", "exp")
+    assert "make it once at its largest size" in found.fix
+    assert [(line.path, line.line) for line in found.lines] == [("decode.py", 7)]
+    for other in (
+        told("memory", "exp", returned="exp"),
+        told("memory", "exp", of="f32[2, 9, 16]"),
+        told("row", "memory"),  # such as a row of its own before an input
+        told("memory", "row"),
+    ):
+        assert "Pad the inputs to a few sizes" in other.fix
+        assert not other.lines
 
 
 def test_a_script_that_compiles_nothing_says_so(session: Session, runs: dict[str, str]) -> None:

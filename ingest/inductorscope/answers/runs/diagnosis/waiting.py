@@ -462,6 +462,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         saves, fix, lines = 0.0, loop, evidence.sampled(idle.us)
     elif recorded:
         saves, fix = 0.0, again or f"CUDA graphs are on already. {fix}"
+        lines = evidence.lines_of(_grown(evidence)) if again else []
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
@@ -550,11 +551,30 @@ def _replayed(evidence: Evidence) -> str:
             "without one: torch records none while results of earlier calls wait for their "
             "backward pass. Call it under `torch.no_grad()`, or let each step call `backward()`."
         )
+    pad = "Pad the inputs to a few sizes: each size needs a graph of its own."
+    if _grown(evidence):
+        pad = (
+            "Each call joins more to an argument, and returns it for the next: make it once at its "
+            "largest size, write at a position (`index_copy_`), and mask the rest, as a static KV "
+            "cache does."
+        )
     return (
         f"CUDA graphs are on, and hardly replayed: {plural(new, 'call')} had a new function or "
-        f"size, {recorded} recorded a graph, {replayed} replayed one. Pad the inputs to a few "
-        "sizes: each size needs a graph of its own."
+        f"size, {recorded} recorded a graph, {replayed} replayed one. {pad}"
     )
+
+
+def _grown(evidence: Evidence) -> list[FxNode]:
+    """Returns what joins as much as in each call to an argument of any size, and is returned."""
+    found: list[FxNode] = []
+    for nodes in evidence.nodes().values():
+        sizes = {node.name: numbers(node.annotation) for node in nodes}
+        given = {node.name for node in nodes if node.target == node.name}
+        for node in nodes:
+            if operation(node.target) == "cat" and node.name in nodes[-1].inputs:
+                joined = [(name in given, bool(sizes.get(name))) for name in node.inputs]
+                found += [node] * (joined == [(True, False), (False, True)])
+    return found
 
 
 def _skipped(evidence: Evidence) -> str:
