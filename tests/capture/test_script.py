@@ -75,6 +75,7 @@ def test_a_scripts_steps_are_found_timed_and_profiled(captured_script: Path) -> 
     assert facts.eager_script.compiles == []
     assert steps.inputs == facts.eager_script.inputs == ["float32[64, 128]"]
     assert facts.peaks is not None
+    assert steps.cudnn_benchmark
 
 
 @pytest.mark.torch

@@ -237,6 +237,8 @@ class ScriptSteps(msgspec.Struct):
     """Whether autograd looks for NaN."""
     deterministic: bool = False
     """Whether operators must give the same result each time."""
+    cudnn_benchmark: bool = False
+    """Whether cuDNN tries out algorithms for each new size."""
     float32_products: str = ""
     """What `torch.get_float32_matmul_precision()` says."""
     lines: list[LineShare] = msgspec.field(default_factory=list)

@@ -201,6 +201,34 @@ def test_gaps_in_which_memory_is_taken_from_the_driver_are_named() -> None:
     assert first("cudaFuncGetAttributes", 100)[0] != "call"
 
 
+def searched(call: str, operator: str, *steps: bool) -> list[str]:
+    """The kinds of the longest waits of steps, in some of which a convolution times kernels."""
+    events = []
+    for number, searches in enumerate(steps):
+        begin = 300 + 10_000 * number
+        events += [
+            event(f"ProfilerStep#{number}", "user_annotation", begin, 10_000),
+            event("ConvolutionBackward0", "cpu_op", begin + 90, 9_020),
+            event(operator, "cpu_op", begin + 100, 9_000),
+            event(call, "cuda_runtime", begin + 300, 2) if searches else (),
+            launch("k", begin + 9_050, begin + 9_055, 3, 1_000 + number),
+            launch("k", begin + 9_105, begin + 9_110, 3, 2_000 + number),
+        ]
+    return [wait.kind for wait in timeline(*SMALL, *events).waits if wait.us > 8_000]
+
+
+def test_a_library_that_times_its_convolutions_in_later_steps_too_searches() -> None:
+    waits, back = "cudaEventSynchronize", "aten::convolution_backward"
+    assert searched(waits, back, True, True, True) == ["searching"]
+    forward = searched("hipEventSynchronize", "aten::miopen_convolution", True, False, True)
+    assert forward == ["searching", "operator"]
+    assert "searching" not in searched(waits, back, True, False, False)  # a first call
+    assert "searching" not in searched(waits, back, False, False, True)
+    assert "searching" not in searched(waits, back, True)
+    assert "searching" not in searched("cudaEventRecord", back, True, True, True)
+    assert "searching" not in searched(waits, "aten::mm", True, True, True)
+
+
 def test_an_optimizer_that_launches_its_kernels_one_by_one_is_counted() -> None:
     step = event("Optimizer.step#AdamW.step", "user_annotation", 95, 105)
     [found] = timeline(*SMALL, step).optimizers

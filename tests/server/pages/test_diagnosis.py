@@ -25,7 +25,7 @@ from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import GraphRow, graph_rows, run_of
-from inductorscope.answers.runs.diagnosis import blocks, costly, step
+from inductorscope.answers.runs.diagnosis import blocks, communication, costly, step
 from inductorscope.answers.runs.diagnosis.attention import written_attention
 from inductorscope.answers.runs.diagnosis.better_ways import (
     convolved,
@@ -63,6 +63,7 @@ from inductorscope.answers.runs.diagnosis.step import autotune, overhead, slower
 from inductorscope.answers.runs.diagnosis.unchanging import (
     depending_on,
     dynamo_names,
+    graphs_of_dynamo,
     masked,
     unchanging,
 )
@@ -106,7 +107,7 @@ HOST_WAITS = ("rebuilt_mask", "logits_to_cpu", "metrics_item")
 """Traces of an H200 whose device waits for the host."""
 READ = ("equal-blocks.tar.xz", "equal-trained.tar.xz", "equal-inside.tar.xz",
         "equal-layers.tar.xz", "own-values.tar.xz",
-        "region-calls.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile",
+        "region-calls.tar.xz", "host-table.tar.xz", "cuda-foo1", "dynamic", "neg-does-not-compile",
         "traces")  # fmt: skip
 TUNED = """\
 AUTOTUNE mm(64x128, 128x256)
@@ -220,6 +221,20 @@ EMPTIED = [
     )
 ]
 """Steps that give memory back to the driver, and take it anew."""
+SEARCHED = [
+    event
+    for step in range(3)
+    for begin in (30_000 * step,)
+    for event in (
+        on_host("user_annotation", f"ProfilerStep#{step}", begin, 30_000),
+        on_host("cpu_op", "Torch-Compiled Region: 0/0", begin + 20, 60),
+        *launched(begin + 30, 10 * step, "triton_poi_fused_add_0"),
+        on_host("cpu_op", "aten::cudnn_convolution", begin + 100, 25_000),
+        on_host("cuda_runtime", "cudaEventSynchronize", begin + 20_000, 10),
+        *launched(begin + 25_050, 10 * step + 1, "sm90_xmma_fprop_implicit_gemm_bf16bf16"),
+    )
+]
+"""Steps in which cuDNN times its algorithms for a convolution."""
 
 
 def steps_of(*kernels: tuple[str, float], delay: float = 10.0) -> list[dict[str, object]]:
@@ -261,8 +276,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> dict[str, 
     tables.write_text(TUNED)
     embedded = tmp_path_factory.mktemp("embedded") / "embedded.trace.json"
     embedded.write_bytes(msgspec.json.encode({"traceEvents": EMBEDDED}))
-    made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED} | BUSY
-    made |= BESIDE
+    made = {"pageable": PAGEABLE, "objects": OBJECTS, "looped": LOOPED, "emptied": EMPTIED}
+    made |= BUSY | BESIDE | {"searched": SEARCHED}
     for name, events in made.items():
         written = msgspec.json.encode({"traceEvents": events})
         embedded.with_name(f"{name}.trace.json").write_bytes(written)
@@ -437,6 +452,57 @@ def test_copies_from_memory_that_is_not_pinned_could_also_be_shorter(
     found = cause(diagnose(evidence_of(session, runs["pageable"])), "exposed")
     assert found.wins_us == pytest.approx(24_000)  # not 1 ms, all that copies can hide behind
     assert "The memory is pageable" in found.why
+    assert "non_blocking=True" in found.fix
+    assert "Or, if it is the same in each step, keep it on the device" in found.fix
+
+
+def test_what_a_module_keeps_on_the_host_is_to_be_moved_once(
+    session: Session, runs: dict[str, str]
+) -> None:
+    """Of a module inside of the compiled one, which computes with its attribute before it copies
+    it. The log is torch's; the trace was written by hand."""
+    evidence = evidence_of(session, runs["host-table.tar.xz"])
+    found = cause(diagnose(evidence), "exposed")
+    assert found.wins_us == pytest.approx(24_000)
+    assert found.fix.startswith("Keep it on the device: `self.register_buffer(…)`")
+    assert "non_blocking" not in found.fix
+    [place] = places(found)
+    assert place.startswith("lookup.py:14 return (self.table * 2).to(indices.device)[indices]")
+
+
+def test_what_a_graph_copies_of_an_argument_may_differ_in_each_call(
+    session: Session, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = evidence_of(session, runs["host-table.tar.xz"])
+    ((slug, nodes, names),) = graphs_of_dynamo(evidence)
+    passed = {name: text.replace("L_self_modules_rows_table", "L_rows_") for name, text in
+              names.items()}  # fmt: skip
+    graphs = f"{communication.__name__}.graphs_of_dynamo"
+    monkeypatch.setattr(graphs, lambda _: iter([(slug, nodes, passed)]))
+    found = cause(diagnose(evidence), "exposed")
+    assert found.fix.startswith("Copy while the device computes")
+    assert [line.line for line in found.lines] == [14]
+    session.expunge(evidence.run)
+    steps = to_builtins(ScriptSteps(unchanged={"rows": 0.0}))
+    evidence.run.environment = {"script": {"processes": [steps]}}
+    assert cause(diagnose(evidence), "exposed").fix.startswith("Keep it on the device")
+
+
+def test_a_search_for_algorithms_in_each_step_is_told(
+    session: Session, runs: dict[str, str]
+) -> None:
+    evidence = evidence_of(session, runs["searched"])
+    found = diagnose(evidence)
+    first = found.causes[0]
+    assert "while a library tries out its algorithms in `aten::cudnn_convolution`" in first.what
+    assert first.fix.startswith("If it is on, `torch.backends.cudnn.benchmark` searches anew")
+    kinds = {row.kind for row in (*found.causes, *found.more)}
+    assert not kinds & {"eager operator", "not compiled"}  # its kernels are trials
+    session.expunge(evidence.run)
+    steps = to_builtins(ScriptSteps(cudnn_benchmark=True))
+    evidence.run.environment = {"script": {"processes": [steps]}}
+    known = diagnose(evidence).causes[0].fix
+    assert known.startswith("`torch.backends.cudnn.benchmark` searches anew for each size: leave")
 
 
 def test_values_that_are_read_in_each_step_are_named(

@@ -40,7 +40,7 @@ class TimelinePart(msgspec.Struct):
 
 WaitKind = Literal[
     "loading data", "capturing a graph", "compiling", "first calls", "blocking", "call",
-    "operator", "host operator", "python", "queued", "profiler", "unnamed",
+    "operator", "host operator", "python", "queued", "profiler", "unnamed", "searching",
 ]  # fmt: skip
 
 

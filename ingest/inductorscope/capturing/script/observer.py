@@ -405,6 +405,7 @@ class Observer:
         steps = self.steps
         mine.rank, mine.anomaly = _rank(), torch.is_anomaly_enabled()
         mine.deterministic = torch.are_deterministic_algorithms_enabled()
+        mine.cudnn_benchmark = torch.backends.cudnn.benchmark
         mine.float32_products = torch.get_float32_matmul_precision()
         mine.count, mine.kinds = steps.step if steps.done else max(0, steps.step - 1), steps.kinds
         try:

@@ -1,4 +1,4 @@
-"""Calls that make the host wait for the device, and stretches in which a graph is captured."""
+"""Calls that make the host wait for a device, searches for algorithms, and captures of graphs."""
 
 import re
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from inductorscope.formats.trace.event_columns import MEMCPY, NOWHERE, Span, TraceColumns, Truths
 from inductorscope.formats.trace.kineto import TraceEvents
+from inductorscope.formats.trace.regions import innermost_of
 
 _BLOCKS = re.compile(
     r"Synchronize|StreamWaitEvent|EventQuery|^(?:cuda|hip|cu)Memcpy(?!\w*Async)"
@@ -27,6 +28,20 @@ def blocking_calls(events: TraceEvents) -> Truths:
     copies = (device.kind == MEMCPY) & pageable[device.name] & (call != NOWHERE)
     blocks[call[copies]] = True
     return blocks
+
+
+def searches(events: TraceEvents) -> set[int]:
+    """The convolutions in which a library times its algorithms, if it still does so in the last of
+    several steps: it keeps what it found for a size, so these sizes are new."""
+    columns, last = events.columns, max((step.ts for step in events.columns.steps), default=0.0)
+    ops, calls = columns.ops, columns.calls
+    convolves = np.array(["conv" in name for name in columns.names])
+    times = np.array(["EventSynchronize" in name for name in columns.names])
+    own, which = np.flatnonzero(convolves[ops.name]), np.flatnonzero(times[calls.name])
+    at = innermost_of(ops.lane[own], ops.ts[own], ops.end[own], calls.lane[which], calls.ts[which])
+    found = own[np.unique(at[at != NOWHERE])]
+    later = ops.ts[found] >= last
+    return set(found.tolist()) if later.any() and not later.all() else set()
 
 
 def captures(columns: TraceColumns) -> list[Span]:

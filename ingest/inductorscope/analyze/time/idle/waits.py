@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.facts import Wait, WaitKind
-from inductorscope.analyze.time.idle.blocking import blocking_calls, captures
+from inductorscope.analyze.time.idle.blocking import blocking_calls, captures, searches
 from inductorscope.analyze.time.idle.states import (
     DATA_LOADER,
     ORDINARY_US,
@@ -130,6 +130,7 @@ class _Names:
         self._wrapping = np.array([bool(_WRAPPERS.match(name)) for name in self._texts])
         self._allocates = np.array([bool(_ALLOCATES.match(name)) for name in self._texts])
         self._blocks = blocking_calls(events)
+        self._searches = searches(events)
         self._captures = captures(events.columns)
         self._overhead = overhead_cover(events)
         self._covers: dict[int, Cover] = {}
@@ -217,6 +218,8 @@ class _Names:
         for number, name in zip(around["ops"].numbers, around["ops"].names, strict=True):
             if _WRAPPERS.match(name):
                 continue
+            if self._searches.intersection(around["ops"].numbers):
+                return _wait("searching", name)
             launches = gap.work != NOWHERE and bool(self._first_work[gap.work])
             first = launches and is_first(ops, number) and (ops.name == ops.name[number]).sum() > 1
             if first:

@@ -5,11 +5,15 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from inductorscope import urls
+from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.parts import COMPUTING, COPYING, TALKING
 from inductorscope.answers.compile.collectives import late_collectives
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.unchanging import depending_on, graphs_of_dynamo
+from inductorscope.answers.runs.diagnosis.unread import numbers
 from inductorscope.answers.runs.diagnosis.waiting import copied_for
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import COMMUNICATION, MEMCPY
 from inductorscope.store.tables.times import TraceKernel
 from inductorscope.units import microseconds, percent, plural
@@ -84,7 +88,10 @@ def exposed(evidence: Evidence) -> Cause | None:
     waited = min(us, late.us) if late is not None else 0.0
     # What is hidden behind computing takes no longer than that; waiting for a rank is not hidden.
     slow = name == COPYING and _spent(evidence, MEMCPY, "Pageable")[0] / shown.by >= us / 2
-    wins = min(us - waited, us if slow else alone.get(COMPUTING, 0.0), step)
+    ways, whole = ("DtoD", "HtoD") if name == COPYING else (), _spent(evidence, MEMCPY)[0]
+    way = next((way for way in ways if 2 * _spent(evidence, MEMCPY, way)[0] >= whole), "")
+    kept, node = _copied(evidence, whole / 2) if way == "HtoD" else (False, None)
+    wins = min(us - waited, us if slow or kept else alone.get(COMPUTING, 0.0), step)
     if wins < STANDS_OUT * step:
         return None
     what, fix = _ALONE[name]
@@ -92,8 +99,10 @@ def exposed(evidence: Evidence) -> Cause | None:
     if name == TALKING and calls >= MANY and us < SHORT_US * calls:
         what = f"communicates in {round(calls)} short collectives"
         fix = "Join them, as the buckets of DistributedDataParallel do with gradients."
-    elif name == COPYING and 2 * _spent(evidence, MEMCPY, "DtoD")[0] >= _spent(evidence, MEMCPY)[0]:
+    elif way == "DtoD":
         fix = _ON_DEVICE
+    elif way == "HtoD":
+        fix = _KEPT.capitalize() if kept else f"{fix} Or, if it is the same in each step, {_KEPT}"
     story = evidence.story.story
     href = urls.timeline(evidence.id, profile=shown.label)
     if name == TALKING and story and len({log.rank for log in story.logs}) > 1:
@@ -101,6 +110,8 @@ def exposed(evidence: Evidence) -> Cause | None:
     computes = f"It computes for {microseconds(alone.get(COMPUTING, 0.0))}: no more can be hidden."
     if slow:
         computes = "The memory is pageable: copies of pinned memory take a fraction of this."
+    if kept:
+        computes = "Each call copies an attribute, a global or an argument that stays the same."
     if waited:
         computes = f"{percent(waited / us)} of that is waiting for late ranks. {computes}"
     return Cause(
@@ -109,17 +120,35 @@ def exposed(evidence: Evidence) -> Cause | None:
         "meanwhile.",
         fix,
         href,
-        why=computes if slow or wins < us else "",
+        why=computes if slow or kept or wins < us else "",
         wins_us=wins,
+        lines=evidence.lines_of([node]) if node else evidence.sampled(us) if slow else [],
     )
 
 
-def _spent(evidence: Evidence, category: str, words: str = "") -> tuple[float, float]:
-    """Returns time and number of what has `words` in its name, such as "Pageable"."""
+def _copied(evidence: Evidence, least: float) -> tuple[bool, FxNode | None]:
+    """Returns the node that copies most to the device, if compiled code does so for `least` µs, and
+    whether its tensor stays the same."""
+    found: list[tuple[int, bool, FxNode | None]] = [(0, False, None)]
+    unchanged = {f"L_{name}_" for name in evidence.steps.unchanged}
+    compiled = _spent(evidence, MEMCPY, "HtoD", first=0)[0] >= least
+    for _, nodes, names in graphs_of_dynamo(evidence) if compiled else ():
+        # Dynamo's names of a module's attributes begin so.
+        same = [name for name in names.values() if name.startswith("L_self_") or name in unchanged]
+        kept = depending_on(nodes, names, same)
+        puts = [node for node in nodes if operation(node.target) == "device_put"]
+        found += [(numbers(node.annotation) or 0, node in kept, node) for node in puts]
+    return max(found, key=lambda copy: copy[0])[1:]
+
+
+def _spent(evidence: Evidence, kind: str, words: str = "", first: int = -1) -> tuple[float, float]:
+    """Returns time and number of what has `words` in its name, such as "Pageable". `first`: 0 for
+    that of compiled code alone."""
     query = select(func.sum(TraceKernel.total_us), func.sum(TraceKernel.calls)).where(
         TraceKernel.profile_id == (evidence.shown.id if evidence.shown else 0),
-        TraceKernel.category == category,
+        TraceKernel.category == kind,
         TraceKernel.name.contains(words),
+        func.coalesce(TraceKernel.region, -1) >= first,
     )
     us, calls = evidence.session.execute(query).one()
     return us or 0.0, calls or 0.0
@@ -136,6 +165,9 @@ _ALONE = {
         "Copy while the device computes: pinned memory and `non_blocking=True`.",
     ),
 }
+_KEPT = (
+    "keep it on the device: `self.register_buffer(…)` in a module lets `.to(device)` move it once."
+)
 _ON_DEVICE = (
     "Most of them stay on the device: write results where they are read, without `.clone()` and "
     "`.contiguous()`. A CUDA graph copies inputs that are not kept at one address."

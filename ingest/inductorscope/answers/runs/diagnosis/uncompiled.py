@@ -104,14 +104,15 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         return None
     names = ", ".join(f"`{name}`" for name in [*shares.ops][:SHOWN])
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
-    if uncalled(evidence):
-        return None
-    if story is not None and (
-        any(nothing or place.skips for place in break_places(story))
-        or broken_out(evidence, shares)
-        or any(history.reached_limit for history in histories(story))
+    if uncalled(evidence) or (
+        story is not None
+        and (
+            any(nothing or place.skips for place in break_places(story))
+            or broken_out(evidence, shares)
+            or any(history.reached_limit for history in histories(story))
+        )
     ):
-        return None  # the cause on graph breaks or recompiles says why
+        return None  # a cause of its own, or on graph breaks or recompiles, says why
     kind, same = same_operators(shares.ops)
     us = sum(shares.ops[op] for op in same)
     slow = ", ".join(f"`{op}`" for op in same[:SHOWN])
@@ -143,6 +144,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if shares.eager < max(STANDS_OUT * shares.whole, SMALLEST * step):
         compiled = percent(1 - shares.eager / shares.whole)
         return Cleared(f"{compiled} of the kernels' time is compiled.")
+    if kind == CONVOLUTION and line and [wait.kind for wait in line.waits[:1]] == ["searching"]:
+        return None  # most of their kernels are trials
     if kind == RECURRENT and us >= FUSED * shares.eager:
         return Cleared(
             f"{microseconds(us)} of {evidence.step} are in {slow}: a library "

@@ -42,7 +42,7 @@ from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
 """Gaps of a step that one wait may have, to be called few."""
-TELLING = ("loading data", "blocking", "host operator", "call")
+TELLING = ("loading data", "blocking", "host operator", "call", "searching")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
 """Share of the idle time that a wait must have to be named."""
@@ -376,11 +376,14 @@ def _named_gaps(evidence: Evidence, waits: list[Wait], us: float, idle: Idle) ->
     if copies:
         why += f" Copying between host and device takes {microseconds(copies)} more."
         us = min(us + copies, step)
-    sampled = evidence.sampled(us) if wait.kind == "unnamed" else []
+    sampled = evidence.sampled(us) if wait.kind in ("unnamed", "searching") else []
+    fix = _IN_PYTHON if sampled and wait.kind == "unnamed" else _FIXES[wait.kind](freed)
+    if wait.kind == "searching" and not evidence.steps.cudnn_benchmark:
+        fix = f"If it is on, {fix}"
     return Cause(
         "waiting",
         f"The device is idle for {per} while {_doing(wait)}: {_times(count, wait)}.",
-        _IN_PYTHON if sampled else _FIXES[wait.kind](freed),
+        fix,
         _at(evidence, wait),
         why=why,
         wins_us=us,
@@ -404,6 +407,7 @@ def _doing(wait: Wait) -> str:
         "loading data": f"the host loads data in `{wait.name}`",
         "blocking": f"the host waits in the blocking call `{wait.name}`{inside}",
         "call": f"the host is in `{wait.name}`{inside}",
+        "searching": f"a library tries out its algorithms in `{wait.name}`",
         "operator": f"`{wait.name}` runs on the host" if wait.name else "operators are launched",
         "host operator": f"`{wait.name}` runs on the host",
         "python": f"Python runs in `{wait.name or wait.inside}`, outside of operators",
@@ -418,6 +422,8 @@ _FIXES: dict[str, Callable[[Wait], str]] = {
         wait.inside, _BLOCKS["copy" if "Memcpy" in wait.name else ""]
     ),
     "call": lambda wait: next(fix for part, fix in _CALLS.items() if part in wait.name),
+    "searching": lambda _: "`torch.backends.cudnn.benchmark` searches anew for each size: leave it "
+    "out, or pad the inputs to a few sizes. What a search takes varies, compiled or not.",
     "operator": lambda _: "The operator itself takes this long on the host: compile the code "
     "around it, so that it is launched with others.",
     "host operator": lambda _: "Compute it on the device (`device='cuda'`), or prepare it before "
