@@ -135,6 +135,8 @@ class CudaGraphs(msgspec.Struct):
     """What happened to CUDA graphs."""
 
     recorded: int = 0
+    re_recorded: int = 0
+    """How many of them record a function again."""
     replayed: int = 0
     skipped: list[str] = msgspec.field(default_factory=list)
     """Why functions run without one, as torch says it."""

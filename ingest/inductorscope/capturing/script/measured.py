@@ -126,11 +126,12 @@ class Graphs:
 
     def __init__(self) -> None:
         self._counts = CudaGraphs()
+        self._functions: set[object] = set()
         self._skips: list[str] = []
         """What torch says of functions that it runs without a graph, which it may not log."""
 
     def forget(self) -> None:
-        """Resets the counts."""
+        """Resets the counts. A function recorded earlier still counts as recorded again."""
         self._counts = CudaGraphs()
         self._skips = []
 
@@ -138,7 +139,7 @@ class Graphs:
         """Counts warm-ups, recordings and replays of torch._inductor.cudagraph_trees."""
         manager = trees.CUDAGraphTreeManager
         warm, record, execute = manager.run_eager, manager.record_function, manager.execute_node
-        graphs, warmed = self, set[object]()
+        graphs, functions, warmed = self, self._functions, set[object]()
 
         @wraps(warm)
         def run_eager(self: Untyped, *args: Untyped) -> Untyped:
@@ -150,6 +151,8 @@ class Graphs:
         @wraps(record)
         def record_function(self: Untyped, inputs: Untyped, function: Untyped) -> Untyped:
             graphs._counts.recorded += 1
+            graphs._counts.re_recorded += function in functions
+            functions.add(function)
             return record(self, inputs, function)
 
         @wraps(execute)
