@@ -25,7 +25,7 @@ from inductorscope.answers.compile.parts import RunStory
 from inductorscope.answers.compile.startup import startup_page
 from inductorscope.answers.explorer.graph import explorer
 from inductorscope.answers.parts import GraphRow, graph_rows, run_of
-from inductorscope.answers.runs.diagnosis import blocks, communication, costly, step
+from inductorscope.answers.runs.diagnosis import blocks, communication, costly, step, uncompiled
 from inductorscope.answers.runs.diagnosis.attention import written_attention
 from inductorscope.answers.runs.diagnosis.better_ways import (
     convolved,
@@ -39,7 +39,7 @@ from inductorscope.answers.runs.diagnosis.blocks import equal_inside, one_by_one
 from inductorscope.answers.runs.diagnosis.cause import Cause, Cleared, Diagnosis, ranked
 from inductorscope.answers.runs.diagnosis.compiling import mended, no_code, resets
 from inductorscope.answers.runs.diagnosis.diagnose import diagnose
-from inductorscope.answers.runs.diagnosis.evidence import Evidence, gather
+from inductorscope.answers.runs.diagnosis.evidence import Evidence, TimedKernel, gather
 from inductorscope.answers.runs.diagnosis.machine import (
     anomaly_mode,
     denormal,
@@ -67,7 +67,13 @@ from inductorscope.answers.runs.diagnosis.unchanging import (
     masked,
     unchanging,
 )
-from inductorscope.answers.runs.diagnosis.uncompiled import not_compiled, same_operators, uncalled
+from inductorscope.answers.runs.diagnosis.uncompiled import (
+    Shares,
+    compiled_once,
+    not_compiled,
+    same_operators,
+    uncalled,
+)
 from inductorscope.answers.runs.diagnosis.unread import (
     combined_square,
     dropouts,
@@ -840,6 +846,29 @@ def test_inputs_that_only_backward_reads_lie_as_torch_chose(
 ) -> None:
     found = [memory_order(evidence_of(session, run)) for name, run in runs.items() if name]
     assert found == [None] * len(found)
+
+
+def test_what_is_compiled_for_one_call_is_a_cause(
+    scripted: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its steps are eager."""
+    eager = Shares(100.0, {"aten::mm": 100.0}, 0.0, 0.0, compiled=0.0, times={}, at_once=0.0)
+    monkeypatch.setattr(uncompiled, "kernel_shares", lambda _: eager)
+    event = {"step": 1, "compile_id": "0/0", "what": "compile", "seconds": 20.0}
+
+    def told(kernels: list[TimedKernel], *steps: int) -> Cause | None:
+        events = [event | {"step": step} for step in steps]
+        scripted.run.environment = {"script": {"processes": [{"compiles": events}]}}
+        shown = replace(scripted, script=script_shown(scripted.run), kernels=kernels)
+        return compiled_once(shown)
+
+    found = told([], 1)
+    assert found is not None
+    assert f"takes 20.0{THIN}s, and no profiled step runs compiled code" in found.what
+    assert places(found)
+    assert told([], 1, 7) is None  # a step compiled it
+    assert told(scripted.kernels, 1) is None
+    assert told([]) is None
 
 
 def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
+from inductorscope import urls
 from inductorscope.analyze.compile.breaks import break_places, cut_lines
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.time.kernel_names import operator_family
@@ -23,7 +24,7 @@ from inductorscope.formats.vocabulary import (
     OVERHEAD,
 )
 from inductorscope.store.tables.times import TraceKernel
-from inductorscope.units import microseconds, percent
+from inductorscope.units import microseconds, percent, seconds
 
 SMALLEST = 0.01
 """Smallest share of the step that they must take."""
@@ -247,6 +248,31 @@ def broken_out(evidence: Evidence, shares: Shares) -> bool:
     return any((line.path, line.line) in cut for line in lines)
 
 
+def compiled_once(evidence: Evidence) -> Cause | None:
+    """A script compiles something before its steps, none of which runs it."""
+    story, events = evidence.story.story, evidence.steps.compiles
+    took = sum(event.seconds for event in events)
+    if story is None or not (took and story.compiles) or any(event.step > 1 for event in events):
+        return None
+    if break_places(story) or not nothing_compiled(evidence, kernel_shares(evidence)):
+        return None
+    made = {compile_.function: compile_ for compile_ in story.compiles}
+    frames = [[story.frames[number] for number in compile_.stack] for compile_ in made.values()]
+    return Cause(
+        "compiled once",
+        f"Compiling {', '.join(f'`{name}`' for name in [*made][:SHOWN])} takes {seconds(took)}, "
+        "and no profiled step runs compiled code.",
+        "Leave out its `torch.compile`, unless it is called often elsewhere; compile what the "
+        "steps run instead.",
+        urls.compile_story(evidence.id),
+        wins_us=1e6 * took,
+        share=1.0,
+        of="compile time",
+        known="at most",
+        lines=[line for stack in frames[:SHOWN] for line in evidence.own_line(stack)],
+    )
+
+
 def nothing_compiled(evidence: Evidence, shares: Shares | None) -> bool:
     """Whether the trace is known to have no compiled code."""
     return (
@@ -298,4 +324,4 @@ def kernel_shares(evidence: Evidence) -> Shares | None:
     return found if whole else None
 
 
-CHECKS = (uncalled, not_compiled)
+CHECKS = (uncalled, compiled_once, not_compiled)

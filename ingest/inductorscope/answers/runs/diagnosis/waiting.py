@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from inductorscope import urls
 from inductorscope.analyze.failures.fold import is_library
@@ -56,6 +56,8 @@ MANY_LAUNCHES = 50
 FUSED_LAUNCHES = 4
 DENSE_GRADIENT = "aten::embedding_dense_backward"
 """The gradient of an embedding that is as large as its table."""
+ZEROS, ZEROS_STAND_OUT = "aten::fill_", 0.1
+"""What begins such a gradient, and the share of the optimizer's time from which it is large."""
 FUSED_STEP = "aten::_fused_%"
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 """Optimizers of torch that can update all parameters at once, in about `FUSED_LAUNCHES`."""
@@ -251,7 +253,7 @@ def optimizer(evidence: Evidence) -> Cause | None:
     idle, launches = _idle(evidence), own.launches / own.count
     us = min(own.us * _unprofiled(evidence), step)
     wins = us if idle is None else min(us, idle.us) * (1 - FUSED_LAUNCHES / max(launches, 1))
-    if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _ran(evidence, FUSED_STEP):
+    if launches < MANY_LAUNCHES or wins < OFTEN_STANDS_OUT * step or _spent(evidence, FUSED_STEP):
         shares = kernel_shares(evidence) if device else None
         if shares is not None:  # the time of its kernels, not of the host
             us = shares.at_once
@@ -260,8 +262,9 @@ def optimizer(evidence: Evidence) -> Cause | None:
     fix = "`torch.compile(optimizer.step)` updates all parameters in a few kernels."
     if own.name in FUSED:
         fix += f" So does `torch.optim.{own.name}(…, fused=True)`."
-    if _ran(evidence, DENSE_GRADIENT):
-        fix += f" {_SPARSE}"
+    if _spent(evidence, DENSE_GRADIENT):
+        large = large_table(evidence) or _spent(evidence, ZEROS) > ZEROS_STAND_OUT * own.us
+        fix = f"{_SPARSE} Otherwise, {fix}" if large else f"{fix} {_SPARSE}"
     return Cause(
         "optimizer",
         f"`{own.name}.step` {what if device else 'runs one operator after the other for'} "
@@ -278,7 +281,7 @@ def optimizer(evidence: Evidence) -> Cause | None:
 def _whole_tables(evidence: Evidence, name: str, us: float) -> Cause | None:
     """The optimizer, launched at once, updates all rows of an embedding."""
     table = large_table(evidence)
-    if not _ran(evidence, DENSE_GRADIENT) and table is None:
+    if not _spent(evidence, DENSE_GRADIENT) and table is None:
         return None
     return Cause(
         "optimizer",
@@ -309,14 +312,14 @@ def large_table(evidence: Evidence) -> FxNode | None:
     return None
 
 
-def _ran(evidence: Evidence, operator: str) -> bool:
-    """Whether the trace has such an operator. `%` stands for any text."""
+def _spent(evidence: Evidence, operator: str) -> float:
+    """Returns the time of such operators in the trace. `%` stands for any text."""
     shown = evidence.shown
-    query = select(TraceKernel.profile_id).where(
+    query = select(func.sum(TraceKernel.total_us)).where(
         TraceKernel.profile_id == (shown.id if shown else 0),
         (TraceKernel.op if evidence.on_device else TraceKernel.name).like(operator),
     )
-    return evidence.session.scalar(query.limit(1)) is not None
+    return evidence.session.scalar(query) or 0.0
 
 
 def _unprofiled(evidence: Evidence) -> float:
