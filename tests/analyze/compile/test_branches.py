@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.compile.branches import ends_loop, function_end, without_branch
+from inductorscope.analyze.compile.branches import (
+    ends_loop,
+    function_end,
+    only_checks,
+    without_branch,
+)
 
 SOURCES = (
     """
@@ -93,3 +98,22 @@ if rest.max() < 3:
 """
     lines = [line for line in range(1, 13) if ends_loop(source, line)]
     assert lines == [3, 6, 8, 9]
+
+
+def test_a_line_that_only_checks_is_told_from_one_that_chooses() -> None:
+    source = """
+for step in range(9):
+    if not torch.isfinite(
+        x
+    ).all():
+        print(step)
+        raise FloatingPointError(step)
+    assert x.sum() > 0
+    if x.sum() > 9:
+        raise ValueError
+    else:
+        x = x / 2
+    if x.min() < 0:
+        x = x.abs()
+"""
+    assert [line for line in range(1, 15) if only_checks(source, line)] == [3, 4, 5, 8]

@@ -62,6 +62,17 @@ def ends_loop(source: str, line: int) -> bool:
     return False
 
 
+def only_checks(source: str, line: int) -> bool:
+    """Whether a line is an `assert`, or a condition on which only an error is raised."""
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.If):
+            if node.lineno <= line <= (node.test.end_lineno or 0):
+                return isinstance(node.body[-1], ast.Raise) and not node.orelse
+        elif isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
+            return True
+    return False
+
+
 def _ends(statement: ast.While | ast.If) -> bool:
     last = statement.body[-1]
     return isinstance(statement, ast.While) or isinstance(last, ast.Break | ast.Return)

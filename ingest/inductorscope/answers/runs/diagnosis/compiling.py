@@ -3,7 +3,12 @@
 import re
 
 from inductorscope import urls
-from inductorscope.analyze.compile.branches import ends_loop, function_end, without_branch
+from inductorscope.analyze.compile.branches import (
+    ends_loop,
+    function_end,
+    only_checks,
+    without_branch,
+)
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places, cut_lines
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import History, histories
@@ -199,6 +204,11 @@ def _branch(evidence: Evidence, path: str | None, line: int | None, reason: str)
     if not _ON_DATA.search(reason):
         return ""
     source = evidence.story.source_text(path)
+    if only_checks(source, line or 0):
+        return (
+            "The line only checks a value: return it, and check it once after the call, outside of "
+            "the compiled function."
+        )
     if ends_loop(source, line or 0):
         return (
             "The value decides when a loop ends, which a graph cannot: let it run a fixed number "

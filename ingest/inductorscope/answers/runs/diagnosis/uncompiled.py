@@ -157,7 +157,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             "eager operator",
             f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in {slow}, "
             "which would take as long in it.",
-            f"{_HINTS.get(kind, '')} Give it less to do, or do it less often.".lstrip(),
+            f"{_HINTS.get(kind, '')} Give it less to do, or do it less often: if what it takes "
+            "stays the same, once before the steps.".lstrip(),
             concerns=min(us / step, 1.0) * (1.0 if kind in _HINTS else VAGUE),
             lines=_lines(evidence, us),
         )
