@@ -1,5 +1,6 @@
 """Samples of the lines in which a program's thread is."""
 
+import math
 import threading
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ def sampled(path: str, function: str = "work") -> list[LineShare]:
     names: dict[str, Any] = {}
     exec(compile(WORK.replace("work", function), path, "exec"), names)
     for seconds in (0.4, 4.0):
-        sampler = Sampler(threading.get_ident(), lambda: True)
+        sampler = Sampler(threading.get_ident(), lambda: 0.0)
         names[function](seconds)
         if lines := sampler.stop():
             return lines
@@ -64,7 +65,23 @@ def test_time_in_compiled_code_belongs_to_no_line() -> None:
     assert sum(line.share for line in lines) < 0.2
 
 
+def test_what_happens_between_steps_counts_for_no_line(tmp_path: Path) -> None:
+    """The observer of a capture works there, called from the line that ends a step."""
+    files = [str(tmp_path / name) for name in ("between.py", "step.py")]
+    between, step = dict[str, Any](), dict[str, Any]()
+    for names, path in zip((between, step), files, strict=True):
+        exec(compile(WORK, path, "exec"), names)
+    since = math.inf
+    sampler = Sampler(threading.get_ident(), lambda: since)
+    between["work"](0.3)
+    since = time.perf_counter()
+    step["work"](1.0)
+    lines = sampler.stop()
+    assert {line.path for line in lines} >= {files[1]}
+    assert files[0] not in {line.path for line in lines}
+
+
 def test_few_samples_say_nothing() -> None:
-    sampler = Sampler(threading.get_ident(), lambda: True)
+    sampler = Sampler(threading.get_ident(), lambda: 0.0)
     time.sleep(0.03)
     assert sampler.stop() == []

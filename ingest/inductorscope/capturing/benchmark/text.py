@@ -74,7 +74,7 @@ _VECTOR_ITEMS = {
 def case_text(case: KernelCase, origin: str) -> str:
     """Returns the file's text. `origin` names the run and graph that it comes from."""
     parts = [
-        _title(case, origin),
+        _title(case, origin, "Test case", "Run it with Python and torch."),
         _runner(),
         _IMPORTS + (_TRITON if case.device != "cpu" else ""),
         _facts(case),
@@ -115,26 +115,21 @@ def operator_text(case: KernelCase, origin: str) -> str:
         given=", ".join(f"{operand.name!r}: {operand.name}" for operand in case.operands),
         answer=", ".join(operand.name for operand in made) or None,
     )
-    title = (
-        f'"""The kernel {case.kernel} as an operator.\n\nFrom {_quoted(origin)}. Import this file, '
-        f"then call torch.ops.inductorscope.{case.kernel}. It\ntakes tensors of that run's shapes, "
-        "and has no gradients. It contains code from that run: read it\nfirst if you do not know "
-        'where the run came from."""'
+    use = (
+        f"Import it, and call torch.ops.inductorscope.{case.kernel}, for that run's\nshapes alone."
     )
+    title = _title(case, origin, "Operator", use)
     imports = _IMPORTS + (_TRITON if case.device != "cpu" else "")
     parts = [title, imports, _facts(case), _definition(case), _kernel(case), operator]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _quoted(origin: str) -> str:
-    return origin.replace("\\", "/").replace('"', "'")
-
-
-def _title(case: KernelCase, origin: str) -> str:
+def _title(case: KernelCase, origin: str, what: str, use: str) -> str:
+    safe = origin.replace("\\", "/").replace('"', "'")
     where = "" if case.device == "cpu" else f" It needs a {case.device} device."
     return (
-        f'"""Test case of the kernel {case.kernel}, call {case.handle}.\n\n'
-        f"From {_quoted(origin)}. Run it with Python and torch.{where}\n"
+        f'"""{what} of the kernel {case.kernel}, call {case.handle}.\n\n'
+        f"From {safe}. {use}{where}\n"
         "It contains code from that run: read it first if you do not know where the run came "
         'from.\n"""'
     )

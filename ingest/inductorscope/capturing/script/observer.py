@@ -6,6 +6,7 @@ an optimizer, and before each call of a compiled function.
 
 import atexit
 import contextlib
+import math
 import os
 import sys
 import threading
@@ -96,6 +97,8 @@ class Observer:
         self._stop = Path(order.out) / STOP
         self._recorder: Untyped = None
         self._sampler: Sampler | None = None
+        self._sampled_from = math.inf
+        """Infinite between steps, and in steps that are not timed."""
         self._arguments: Untyped = None
         self._wrapped: list[Wrapped] = []
         self._status = Status("")
@@ -265,6 +268,7 @@ class Observer:
             steps.begin(None, 0.0)
             return
         mark, now = self.clock.mark(), time.perf_counter()
+        self._sampled_from = math.inf
         steps.end(mark, now)
         if self._first_compile is not None and self.facts.first_call_s is None:
             self._note_start(self._first_compile, now)
@@ -272,7 +276,8 @@ class Observer:
             self.report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
             self._note_gradients()
             if steps.kind == TIMED and self._sampler is None and self.order.label == COMPILED:
-                self._sampler = Sampler(threading.get_ident(), lambda: self.steps.kind == TIMED)
+                self._sampler = Sampler(threading.get_ident(), lambda: self._sampled_from)
+        self._sampled_from = time.perf_counter() if steps.kind == TIMED else math.inf
         # Do nothing between two timed steps, so that there is nothing to exclude from their times.
         if not before == steps.kind == TIMED:
             mark, now = self.clock.mark(), time.perf_counter()
@@ -384,6 +389,7 @@ class Observer:
         self.report("ending", ended=True)
 
     def _exit(self) -> None:
+        self._sampled_from = math.inf
         self._note_waste()
         if self.pid == os.getpid() and (self._status.doing or self.steps_facts.uncalled):
             self.finish(None)
@@ -394,6 +400,8 @@ class Observer:
         from inductorscope.capturing.inside.options import effective_config
 
         facts, mine, folder = self.facts, self.steps_facts, self.order.folder
+        if self._sampler:
+            mine.lines = self._sampler.stop()
         folder.mkdir(parents=True, exist_ok=True)
         if facts.error is None:
             facts.state = "complete"
@@ -424,8 +432,6 @@ class Observer:
             facts.disturbed += slowed(samples, steps.profiled_ones(times))
         if self._recorder:
             self._recorder.write(folder)
-        if self._sampler:
-            mine.lines = self._sampler.stop()
         memory_of(mine)
         mine.peak = self.profiles.allocations.peak
         mine.cuda_graphs = GRAPHS.facts(Path(self.order.out))

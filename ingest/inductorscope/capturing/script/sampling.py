@@ -36,13 +36,14 @@ _AGAIN = re.compile(
 class Sampler:
     """Looks at a thread from another one."""
 
-    def __init__(self, thread: int, wanted: Callable[[], bool]) -> None:
+    def __init__(self, thread: int, since: Callable[[], float]) -> None:
+        """`since`: from when on time counts; infinite where it does not."""
         self._seconds: dict[tuple[str, int], dict[str, float]] = {}
         """Of each line, by what is done there again."""
         self._total = 0.0
         self._samples = 0
         self._ended = threading.Event()
-        self._sampling = threading.Thread(target=self._sample, args=(thread, wanted), daemon=True)
+        self._sampling = threading.Thread(target=self._sample, args=(thread, since), daemon=True)
         self._sampling.start()
 
     def stop(self) -> list[LineShare]:
@@ -57,19 +58,20 @@ class Sampler:
         ]
         return sorted(shares, key=lambda share: -share.share)[:MOST_LINES]
 
-    def _sample(self, thread: int, wanted: Callable[[], bool]) -> None:
+    def _sample(self, thread: int, since: Callable[[], float]) -> None:
         before = time.perf_counter()
         while not self._ended.wait(EVERY_S):
             frame = sys._current_frames().get(thread)
             now = time.perf_counter()
-            if wanted() and frame is not None:
+            took = now - max(before, since())
+            if took > 0 and frame is not None:
                 # A call that keeps Python's lock delays the sample, which then counts for more.
                 self._samples += 1
-                self._total += now - before
+                self._total += took
                 place = place_of(frame)
                 if place is not None:
                     own = self._seconds.setdefault(place[:2], {})
-                    own[place[2]] = own.get(place[2], 0.0) + now - before
+                    own[place[2]] = own.get(place[2], 0.0) + took
             before = now
             del frame
 
