@@ -165,7 +165,7 @@ class Process:
     def _message(self, connection: Connection) -> object:
         """The next message; None if the process has closed the connection."""
         try:
-            return pickle.loads(connection.recv_bytes(MOST_ANSWER))  # noqa: S301  # see the protocol
+            return pickle.loads(connection.recv_bytes(MOST_ANSWER))  # noqa: S301  # from our own process
         except (EOFError, ConnectionError):
             return None
 
