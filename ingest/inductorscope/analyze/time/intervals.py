@@ -59,13 +59,12 @@ def cover(start: Floats, length: Floats) -> Cover:
         added = slice(last.start, count)
         starts[added], ends[added], lengths[added] = block.start, block.end, block.lengths()
     del order
-    if not count:
-        return _cover(starts[:0], lengths[:0])
-    before = np.cumsum(lengths[:count])
-    total = float(before[-1])
-    before[1:] = before[:-1]
-    before[0] = 0.0
-    return Cover(_own(starts[:count]), _own(ends[:count]), before, total)
+    return _in_order(_own(starts[:count]), _own(ends[:count]), lengths[:count])
+
+
+def _in_order(start: Floats, end: Floats, lengths: Floats) -> Cover:
+    before = np.append(0.0, np.cumsum(lengths))
+    return Cover(start, end, before[:-1], float(before[-1]))
 
 
 def _own(part: Floats) -> Floats:
@@ -78,8 +77,7 @@ def _cover(start: Floats, length: Floats) -> Cover:
     if not keep.all():
         start, length = start[keep], length[keep]
     if not len(start):
-        empty = np.zeros(0)
-        return Cover(empty, empty, empty)
+        return _in_order(start, start, start)
     if (start[1:] < start[:-1]).any():
         order = np.argsort(start, kind="stable")
         start, length = start[order], length[order]
@@ -93,11 +91,7 @@ def _cover(start: Floats, length: Floats) -> Cover:
     ends = reach[np.append(first[1:], len(reach)) - 1]
     del reach, opens
     alone = np.diff(np.append(first, len(start))) == 1
-    before = np.cumsum(np.where(alone, length[first], ends - starts))
-    total = float(before[-1])
-    before[1:] = before[:-1]
-    before[0] = 0.0
-    return Cover(starts, ends, before, total)
+    return _in_order(starts, ends, np.where(alone, length[first], ends - starts))
 
 
 def joined(*covers: Cover) -> Cover:
