@@ -1,15 +1,21 @@
 """Inserts many rows by the fastest way of each database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import JSON, Column, Float, Integer, Table, func, insert, select
+from sqlalchemy import JSON, Column, Connection, Float, Integer, Table, func, insert, select
 from sqlalchemy.orm import Session
 
 from inductorscope.store.database import storable
 from inductorscope.store.tables.models import Base
+
+if TYPE_CHECKING:
+    import psycopg
 
 Convert = Callable[[Any], Any]
 
@@ -67,7 +73,9 @@ def _insert(
 ) -> None:
     table = table_of(model)
     if session.get_bind().dialect.name == "postgresql":
-        _copy(session, table.name, columns, rows)
+        with copying_rows(session.connection(), table.name, columns, "FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
     else:
         marks = ", ".join("?" * len(columns))
         names = ", ".join(columns)
@@ -106,19 +114,20 @@ def insert_returning(
     return list(session.connection().execute(statement, rows).scalars())
 
 
-def _copy(
-    session: Session, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]
-) -> None:
+@contextmanager
+def copying_rows(
+    connection: Connection, table: str, columns: Sequence[str], way: str
+) -> Iterator[psycopg.Copy]:
+    """Copies rows of PostgreSQL to a stream or from one. `table`: with its schema or without."""
     from psycopg import sql  # imported here: not needed with SQLite
 
-    driver = session.connection().connection.driver_connection
+    driver = connection.connection.driver_connection
     assert driver is not None
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
-        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    statement = sql.SQL(f"COPY {{}} ({{}}) {way}").format(
+        sql.Identifier(*table.split(".")), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
     with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
+        yield copy
 
 
 def _converter(column: Column[Any]) -> Convert:

@@ -5,17 +5,16 @@ of them are of one moment. The job engine's tables belong to the copy: jobs that
 """
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine, inspect, text
 
 from inductorscope.settings import Settings
+from inductorscope.store.database.bulk import copying_rows
 from inductorscope.store.database.engine import bulk_write
 from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
@@ -57,7 +56,7 @@ def copy_database(engine: Engine, folder: Path) -> Copy:
         about.runs = connection.exec_driver_sql(RUNS).scalar_one()
         about.tables = _tables(connection)
         for name, columns in about.tables.items():
-            copying = _copying(connection, name, columns, "TO STDOUT")
+            copying = copying_rows(connection, name, columns, "TO STDOUT (FORMAT binary)")
             with (folder / name).open("wb") as file, copying as rows:
                 file.writelines(rows)
     return about
@@ -95,27 +94,10 @@ def _tables(connection: Connection) -> dict[str, list[str]]:
     }
 
 
-def _name(table: str) -> sql.Identifier:
-    return sql.Identifier(*table.split("."))
-
-
-@contextmanager
-def _copying(
-    connection: Connection, table: str, columns: list[str], way: str
-) -> Iterator[psycopg.Copy]:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
-    statement = sql.SQL(f"COPY {{}} ({{}}) {way} (FORMAT binary)").format(
-        _name(table), sql.SQL(", ").join(map(sql.Identifier, columns))
-    )
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        yield copy
-
-
 def _put_tables_back(connection: Connection, folder: Path, tables: dict[str, list[str]]) -> None:
     connection.exec_driver_sql(f"TRUNCATE {', '.join(map(_quoted, tables))}")
     for table, columns in tables.items():
-        copying = _copying(connection, table, columns, "FROM STDIN")
+        copying = copying_rows(connection, table, columns, "FROM STDIN (FORMAT binary)")
         with (folder / table).open("rb") as file, copying as rows:
             while piece := file.read(PIECE):
                 rows.write(piece)
@@ -133,4 +115,4 @@ def _go_on_numbering(connection: Connection, table: str) -> None:
 
 
 def _quoted(table: str) -> str:
-    return _name(table).as_string()
+    return sql.Identifier(*table.split(".")).as_string()
