@@ -127,12 +127,9 @@ class Doctor:
             ]
             if rows:
                 what = f"The owner of {plural(len(rows), 'row')} of {table} is gone."
-                yield Finding(what, partial(self._delete_rows, table, rows))
-
-    def _delete_rows(self, table: str, rows: Sequence[int]) -> None:
-        statement = text(f"DELETE FROM {table} WHERE rowid = :row")  # noqa: S608
-        with self._write.begin() as session:
-            session.execute(statement, [{"row": row} for row in rows])
+                gone = text(f"DELETE FROM {table} WHERE rowid = :row")  # noqa: S608
+                repair = methodcaller("execute", gone, [{"row": row} for row in rows])
+                yield Finding(what, partial(self._in_transaction, repair))
 
     def _missing(self) -> Iterator[Finding]:
         lost = ~exists().where(Blob.digest == Artifact.digest)

@@ -76,19 +76,17 @@ class ProgramsClient:
 
         Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
-        (run,) = self.captured_here([asked.run], UPLOADED)
+        runs = self.captured_here([asked.run], UPLOADED)
         what = "Profile of" if asked.profile else "Benchmark of"
         what = what if asked.without is None else f"Without line {asked.without} of"
-        return self._run_again("benchmark", f"{what} {asked.kernel}", [run], asdict(asked))
+        return self._enter("benchmark", f"{what} {asked.kernel}", runs, asdict(asked))
 
     def measure(self, run_id: str, other: str) -> str:
         """Asks a worker to measure two captured runs; returns the job's id.
 
         Raises NotHere, or NotOursError for a run that this installation did not capture.
         """
-        runs = self.captured_here([run_id, other], diagnosis.UPLOADED)
-        title = f"Measuring {' and '.join(run.name for run in runs)}"
-        return self._run_again("measure", title, runs, {"run": run_id, "other": other})
+        return self._run_again("measure", "Measuring ", {"run": run_id, "other": other})
 
     def diagnose(self, kind: str, run_id: str, options: dict[str, Any]) -> str:
         """Asks a worker to diagnose a captured run; returns the job's id.
@@ -96,27 +94,28 @@ class ProgramsClient:
         `kind` is one of `capturing.diagnosis.run.KINDS`; `options` may name a job to `resume`.
         Raises NotOursError for a run that this installation did not capture, NotHere.
         """
-        (run,) = self.captured_here([run_id], diagnosis.UPLOADED)
-        spec = {"run": run_id, "options": options}
-        return self._run_again(kind, f"{KINDS[kind]}: {run.name}", [run], spec)
+        return self._run_again(kind, f"{KINDS[kind]}: ", {"run": run_id, "options": options})
 
     def try_change(self, run_id: str, title: str, change: Change) -> str:
         """Asks a worker to try a change of a captured run; returns the job's id.
 
         Raises NotOursError for a run that this installation did not capture, NotHere.
         """
-        (run,) = self.captured_here([run_id], diagnosis.UPLOADED)
         spec = {"run": run_id, "title": title, "change": msgspec.to_builtins(change)}
-        return self._run_again("trial", f"Trying {title} on {run.name}", [run], spec)
+        return self._run_again("trial", f"Trying {title} on ", spec)
 
     def search(self, run_id: str, minutes: float) -> str:
         """Asks a worker to search for changes that make a captured run faster; returns the job's
         id. Raises as `try_change`."""
-        (run,) = self.captured_here([run_id], diagnosis.UPLOADED)
-        spec = {"run": run_id, "minutes": minutes}
-        return self._run_again("improve", f"Improving {run.name}", [run], spec)
+        return self._run_again("improve", "Improving ", {"run": run_id, "minutes": minutes})
 
-    def _run_again(self, kind: str, title: str, runs: Sequence[Run], spec: dict[str, Any]) -> str:
+    def _run_again(self, kind: str, what: str, spec: dict[str, Any]) -> str:
+        """Asks a worker to do something with the captured runs that the spec names."""
+        ids = [spec[key] for key in ("run", "other") if key in spec]
+        runs = self.captured_here(ids, diagnosis.UPLOADED)
+        return self._enter(kind, what + " and ".join(run.name for run in runs), runs, spec)
+
+    def _enter(self, kind: str, title: str, runs: Sequence[Run], spec: dict[str, Any]) -> str:
         """Asks a worker to run captured programs again; returns the job's id."""
         job_id = f"{kind}-{secrets.token_hex(8)}"
         with self._write.begin() as session:

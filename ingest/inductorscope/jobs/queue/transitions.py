@@ -5,12 +5,12 @@ attempt has replaced it. So a process that has not noticed that its job was canc
 cannot change the job.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import CursorResult, func, insert, select, update
+from sqlalchemy import ColumnElement, CursorResult, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.jobs.records import ACTIVE, CANCELLED, DONE, FAILED, QUEUED, RUNNING
@@ -76,20 +76,16 @@ def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
 def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: ANN401  # columns
     """Changes the row on behalf of an attempt; returns False if the attempt is not current any
     more."""
-    statement = (
-        update(Job)
-        .where(Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING)
-        .values(values)
-    )
-    return _changed(session, statement) == 1
+    return _changed(session, update(Job).where(*_current(attempt)).values(values)) == 1
 
 
 def is_current(session: Session, attempt: Attempt) -> bool:
     """Returns whether an attempt is the current one of a running job."""
-    query = select(Job.id).where(
-        Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING
-    )
-    return session.scalar(query) is not None
+    return session.scalar(select(Job.id).where(*_current(attempt))) is not None
+
+
+def _current(attempt: Attempt) -> Sequence[ColumnElement[bool]]:
+    return Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING
 
 
 def complete(

@@ -123,7 +123,6 @@ class _Worker:
         log.info("%s is at work: %s", self.work.executor_id, self.machine.kind)
         rounds = 0
         while not self.stop_asked.is_set():
-            self._relink()
             self._look_after(rounds)
             rounds += 1
             if self.work.ended.wait(REAP_SECONDS):
@@ -138,13 +137,6 @@ class _Worker:
     def _ask_to_stop(self) -> None:
         self.stop_asked.set()
         self.work.ended.set()  # makes the loop check at once
-
-    def _relink(self) -> None:
-        """Aligns lines of what was read, and renews links of older versions, while jobs run."""
-        try:
-            self.relinking.keep()
-        except (SQLAlchemyError, OSError) as error:
-            log.warning("links cannot be renewed: %s", without_password(str(error)))
 
     def _launch(self) -> None:
         set_work(self.work)
@@ -164,6 +156,8 @@ class _Worker:
             if rounds % SWEEP_EVERY == 0:
                 folders.sweep(self.settings, self.sessions)
                 prune(self.sessions, self.client, transitions.now())
+            # Aligns lines of what was read, and renews links of older versions, while jobs run.
+            self.relinking.keep()
         except (SQLAlchemyError, DBOSException, OSError, OutOfReachError) as error:
             # The database or the object store may be out of reach for a moment; the next round
             # tries again.
