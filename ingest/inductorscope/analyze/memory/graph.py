@@ -122,10 +122,7 @@ def _name_makers(plan: MemoryPlan, ir: IrText | None) -> None:
     if ir is None:
         return
     makers: dict[str, tuple[str, int]] = {}
-    for node in ir.top():
-        for buffer in node.buffers:
-            makers.setdefault(buffer.name, (node.name, node.first_line))
-    for node in ir.nodes:
+    for node in (*ir.top(), *ir.nodes):
         for buffer in node.buffers:
             makers.setdefault(buffer.name, (node.name, node.first_line))
     for storage in plan.storages:

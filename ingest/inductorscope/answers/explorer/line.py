@@ -13,7 +13,7 @@ from inductorscope.answers.explorer.reasons import EXPLAINED, reasons_of_line
 from inductorscope.answers.missing import NotAnalysed, NotHere, begin, no_graph
 from inductorscope.answers.parts import RunName, kernel_time, run_name
 from inductorscope.answers.time.lines import line_costs
-from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks, StageLinks
+from inductorscope.correlate.links.model import CALLS, Confidence, GraphLinks
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.text import lines_of
@@ -178,7 +178,8 @@ class _Part(msgspec.Struct):
     def matches(self, key: str) -> dict[int, int]:
         """Returns line of a stage → certainty of its link with the line."""
         found: dict[int, int] = {}
-        for line, entity, known in _references(self.links.stages.get(key)):
+        columns = self.links.stages.get(key)
+        for line, entity, known in columns.references() if columns else ():
             if entity in self.wanted:
                 found[line] = max(found.get(line, 0), min(known, self.wanted[entity]))
         return found
@@ -242,7 +243,8 @@ class _Part(msgspec.Struct):
 def _part(session: Session, graph: Graph, key: str, line: int) -> _Part:
     links = graph_links(session, graph.id)
     wanted: dict[int, int] = {}
-    for at, entity, known in _references(links.stages.get(key)):
+    columns = links.stages.get(key)
+    for at, entity, known in columns.references() if columns else ():
         if at == line:
             wanted[entity] = max(known, wanted.get(entity, 0))
     narrow = {
@@ -251,11 +253,6 @@ def _part(session: Session, graph: Graph, key: str, line: int) -> _Part:
         if not links.entities[entity].startswith(WHOLE)
     }
     return _Part(graph, links, narrow or wanted, _texts(session, graph) if wanted else {})
-
-
-def _references(columns: StageLinks | None) -> Iterator[tuple[int, int, int]]:
-    if columns is not None:
-        yield from zip(columns.lines, columns.entities, columns.confidence, strict=True)
 
 
 def _texts(session: Session, graph: Graph) -> dict[str, list[str]]:

@@ -72,9 +72,7 @@ def _kernels(session: Session, graph: int) -> Iterator[KernelSpan]:
 
 def _references(links: GraphLinks, stage: str) -> Iterator[Reference]:
     columns = links.stages.get(stage)
-    if columns is None:
-        return
-    for line, entity, how in zip(columns.lines, columns.entities, columns.confidence, strict=True):
+    for line, entity, how in columns.references() if columns else ():
         yield line, links.entities[entity], how
 
 

@@ -15,6 +15,7 @@ from inductorscope.answers.machine.compiled import Configuration, configurations
 from inductorscope.answers.machine.profiled import KernelProfile, profiled
 from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.answers.parts import graph_of
+from inductorscope.correlate.links.certainty import nodes_of_lines
 from inductorscope.formats.machine.places import (
     Frames,
     Located,
@@ -198,14 +199,12 @@ def kernel_of(session: Session, graph: Graph, name: str) -> KernelLines:
     own = range(kernel.first_line - 1, len(lines))
     start = next((at for at in own if "'''" in lines[at]), 0)
     first, lines = start + 1, lines[start:]
-    nodes: dict[int, set[str]] = {}
-    links = graph_links(session, graph.id)
-    if code := links.stages.get(CODE):
-        for line, entity, known in zip(code.lines, code.entities, code.confidence, strict=True):
-            if known >= SURE and first <= line <= kernel.last_line:
-                kind, _, node = links.entities[entity].partition(":")
-                if kind == "fx":
-                    nodes.setdefault(line, set()).add(node)
+    nodes = {
+        line: sure
+        for line, known in nodes_of_lines(graph_links(session, graph.id)).items()
+        if first <= line <= kernel.last_line
+        and (sure := {node.removeprefix("fx:") for node in known if known[node] >= SURE})
+    }
     body = next((at for at, line in enumerate(lines) if line.startswith("def ")), 0) + 1
     served = serving(lines[body:], {line - first - body for line in nodes if line >= first + body})
     base = first + body

@@ -16,8 +16,7 @@ def nodes_of_lines(links: GraphLinks, stage: str = CODE) -> dict[int, dict[str, 
     if columns is None:
         return result
     fx = [name if name.startswith("fx:") else None for name in links.entities]
-    known = zip(columns.lines, columns.entities, columns.confidence, strict=True)
-    for line, entity, certainty in known:
+    for line, entity, certainty in columns.references():
         name = fx[entity]
         if name is not None:
             nodes = result.setdefault(line, {})

@@ -13,7 +13,7 @@ Entities are strings, `kind:name`, unique within one graph:
 Each reference has a certainty.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 import msgspec
@@ -54,6 +54,10 @@ class StageLinks(msgspec.Struct, gc=False):
     digest: str = ""
     """Digest of the text whose lines these are: no other text of the stage has these references;
     empty for a source."""
+
+    def references(self) -> Iterator[tuple[int, int, int]]:
+        """Line, entity and certainty of each reference."""
+        return zip(self.lines, self.entities, self.confidence, strict=True)
 
 
 class Coverage(msgspec.Struct):
