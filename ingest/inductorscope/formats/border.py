@@ -103,6 +103,17 @@ def read_json(data: bytes | str, left_out: Counter[str] | dict[str, int]) -> Any
     return admit(value, left_out)
 
 
+def read_object(
+    data: bytes | str, left_out: Counter[str] | dict[str, int]
+) -> dict[str, Any] | None:
+    """Decodes a JSON object; returns None for anything else."""
+    try:
+        value = read_json(data, left_out)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def read_as(data: bytes | str, kind: type[Read], left_out: Counter[str] | dict[str, int]) -> Read:
     """Decodes JSON of a known form. Raises ValueError, or RecursionError."""
     return msgspec.convert(read_json(data, left_out), kind)

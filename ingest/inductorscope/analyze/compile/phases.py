@@ -11,7 +11,7 @@ from inductorscope.analyze.compile.model import (
     Story,
     Tuning,
 )
-from inductorscope.formats.border import read_json
+from inductorscope.formats.border import read_object
 from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.printed.autotune_tables import Choice
@@ -196,15 +196,10 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
     choices: list[Choice] = []
     count = None
     stats = _text(instant, "autotune_choices_stats")
-    if stats:
-        try:
-            facts = read_json(stats, story.unread)
-        except (ValueError, RecursionError):
-            facts = {}
-        if isinstance(facts, dict):
-            number = facts.get("num_choices")
-            count = number if isinstance(number, int) else None
-            choices = [*_choice(facts, "best"), *_choice(facts, "best_triton")]
+    if stats and (facts := read_object(stats, story.unread)):
+        number = facts.get("num_choices")
+        count = number if isinstance(number, int) else None
+        choices = [*_choice(facts, "best"), *_choice(facts, "best_triton")]
     story.tunings.append(
         Tuning(
             compile=instant.owner, log=log, line=instant.line,

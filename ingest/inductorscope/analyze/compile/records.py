@@ -17,7 +17,7 @@ from inductorscope.analyze.compile.model import (
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.analyze.ranks.differences import schedule
 from inductorscope.fields import view
-from inductorscope.formats.border import figure, read_json
+from inductorscope.formats.border import figure, read_object
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.cuda_graphs import skip_reason
 from inductorscope.formats.log.graph_breaks import read_graph_break
@@ -270,11 +270,8 @@ def _expression(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
-    try:
-        kernels = read_json(record.payload or b"", log.phases.unread)
-    except (ValueError, RecursionError):
-        return
-    for name, facts in kernels.items() if isinstance(kernels, dict) else ():
+    kernels = read_object(record.payload or b"", log.phases.unread) or {}
+    for name, facts in kernels.items():
         if not isinstance(facts, dict) or not log.run.room(log.story.kernels, "kernels"):
             continue
         only = facts.get("only_config")

@@ -14,7 +14,7 @@ from collections import Counter
 
 import msgspec
 
-from inductorscope.formats.border import read_json
+from inductorscope.formats.border import read_json, read_object
 from inductorscope.formats.errors.tracebacks import LONGEST, stack_frames
 from inductorscope.formats.text import Problem
 
@@ -71,15 +71,12 @@ def innermost_places(stacks: object) -> list[str]:
 def places_of_calls(data: bytes) -> dict[tuple[str, int | None], list[str]]:
     """Returns kernel and handle → lines of the program, from `kernel_stack_traces` or
     `kernel_information.json`."""
-    try:
-        content = read_json(data, {})
-    except (ValueError, RecursionError):
-        return {}
+    content = read_object(data, {}) or {}
     return {
         split_handle(key): innermost_places(
             value.get("stack_traces") if isinstance(value, dict) else value
         )
-        for key, value in (content.items() if isinstance(content, dict) else ())
+        for key, value in content.items()
     }
 
 

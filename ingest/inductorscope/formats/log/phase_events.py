@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.formats.border import LATEST_US, YEAR_S, read_json
+from inductorscope.formats.border import LATEST_US, YEAR_S, read_json, read_object
 
 MOST_SPANS = 1_000_000
 """Most spans kept of one log; further ones are only counted."""
@@ -134,7 +134,7 @@ class PhaseEvents(msgspec.Struct, eq=False):
         if len(self.instants) >= MOST_INSTANTS:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
             return
-        name, facts = event.name[:LONGEST], self._values(event.args)
+        name, facts = event.name[:LONGEST], read_object(bytes(event.args), self.unread) or {}
         self.instants.append(Instant(name, self._owner(compile_id), facts, line, duration_us))
 
     def finish(self) -> None:
@@ -200,13 +200,6 @@ class PhaseEvents(msgspec.Struct, eq=False):
         )  # fmt: skip
         if name.endswith(TUNING):
             self._add_instant(event, phase.compile_id, line, duration)
-
-    def _values(self, raw: msgspec.Raw) -> dict[str, Any]:
-        try:
-            value = read_json(bytes(raw), self.unread)
-        except (ValueError, RecursionError):
-            return {}
-        return value if isinstance(value, dict) else {}
 
 
 def _label(raw: msgspec.Raw) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from inductorscope.formats.border import ABSURD, is_suspect, read_json
+from inductorscope.formats.border import ABSURD, is_suspect, read_object
 
 NO_KIND = "(no kind)"
 LARGEST = 2**63
@@ -122,7 +122,7 @@ class LogRecord(msgspec.Struct):
             try:
                 self._metadata = _values.decode(self.head)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                self._metadata = _object(self.head, Counter()) or {}
+                self._metadata = read_object(self.head, Counter()) or {}
         return self._metadata
 
     @property
@@ -174,7 +174,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
                 head.decode()
             keys, context = _keys.decode(head), _context.decode(head)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            metadata = _object(head, Counter())
+            metadata = read_object(head, Counter())
             if metadata is None:
                 remarks.append(Remark("a record whose metadata is not a JSON object", "dropped"))
                 return None
@@ -230,19 +230,10 @@ def interned_string(record: LogRecord) -> tuple[str, int] | None:
 def _admitted(head: bytes, remarks: list[Remark]) -> bytes:
     """Returns metadata without what does not pass the border."""
     left_out: Counter[str] = Counter()
-    metadata = _object(head, left_out)
+    metadata = read_object(head, left_out)
     for reason, count in left_out.items():
         remarks += [Remark(reason, "dropped" if reason == ABSURD else "repaired")] * count
     return msgspec.json.encode(metadata) if left_out else head
-
-
-def _object(data: bytes, left_out: Counter[str]) -> dict[str, Any] | None:
-    """Decodes a JSON object within the border; None for anything else."""
-    try:
-        value = read_json(data, left_out)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _compile_id(context: _Context) -> str | None:

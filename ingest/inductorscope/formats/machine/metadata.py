@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from inductorscope.formats.border import read_as
+from inductorscope.formats.border import read_as, read_object
 
 _LIBRARY = re.compile(rb"/(c[a-z2-7]{40,60})\.main\.cpp\0")
 BINDINGS = "\n// Python bindings to call "
@@ -83,10 +83,7 @@ def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:
 def read_best(text: str, left_out: Counter[str]) -> dict[str, dict[str, object]]:
     """Reads the configuration that autotuning chose: the name of its folder in Triton's cache → its
     block sizes. Empty if it is not named."""
-    try:
-        read = read_as(text, dict[str, object], left_out)
-    except (ValueError, RecursionError):
-        return {}
+    read = read_object(text, left_out) or {}
     key = read.get("triton_cache_hash")
     sizes = {name: value for name, value in read.items() if name.isupper()}
     return {key: sizes} if key and isinstance(key, str) else {}
