@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from inductorscope.cli.watch.files import copy_whole, logs_in, newest
+from inductorscope.cli.watch.files import copy_log, logs_in, newest
 from inductorscope.cli.watch.loop import QUIET_SECONDS, UnreadableYetError, Watch
 
 HEAD = 'V1121 01:26:{second:02}.042000 {pid} torch/a.py:1] {{"str": ["a.py", 0]}}\n'
@@ -173,7 +173,7 @@ def test_what_is_no_log_is_not_read(tmp_path: Path) -> None:
 def test_a_log_that_is_one_half_record_gives_nothing(tmp_path: Path, size: int) -> None:
     source = tmp_path / "a.log"
     source.write_bytes((HEAD.format(second=1, pid=1).encode() + b"\t" + b"x" * size)[:size])
-    assert copy_whole(source, tmp_path / "copy.log") == 0
+    assert copy_log(source, tmp_path / "copy.log", whole=False) == 0
 
 
 def test_the_command_reads_into_the_database(tmp_path: Path, log: bytes) -> None:

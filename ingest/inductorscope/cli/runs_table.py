@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from inductorscope.answers.runs.runs import RunRow
-from inductorscope.units import DASH, ratio
+from inductorscope.units import ratio
 
 WIDE_COLUMNS, WIDEST_COLUMNS = 130, 150
 PIPED_COLUMNS = 200
@@ -34,7 +34,6 @@ def print_runs(runs: Sequence[RunRow]) -> None:
     for heading in ("Graphs", "Kernels", "Speed-up", "When"):
         table.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
-        faster = ratio(run.eager_ms / run.compiled_ms) if run.eager_ms and run.compiled_ms else DASH
         made_on = (run.torch_version or "—", run.device_name or run.device_kind or "—")
         table.add_row(
             run.id,
@@ -43,7 +42,7 @@ def print_runs(runs: Sequence[RunRow]) -> None:
             *((run.verdict.label,) if widest else ()),
             str(run.graph_count),
             str(run.kernel_count),
-            faster,
+            ratio(run.speed_up),
             f"{run.created_at:{'%Y-%m-%d %H:%M' if wide else '%m-%d %H:%M'}}",
         )
     console.print(table)

@@ -12,6 +12,7 @@ from inductorscope.answers.parts import RunName
 from inductorscope.store.tables.models import Run, RunSearch
 
 TAG = "watch:"
+"""Prefix of the tag with the folder's key."""
 
 
 class Watched(msgspec.Struct, frozen=True):

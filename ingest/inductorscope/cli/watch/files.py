@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -63,22 +64,18 @@ def newest(logs: list[Log]) -> list[Log]:
     return run[::-1]
 
 
-def copy_whole(log: Path, target: Path) -> int:
-    """Copies a log without its last record, which may be half written; returns the bytes copied.
-
-    The caller copies a log whole once it has not changed for a while.
-    """
-    end = _last_record(log)
+def copy_log(log: Path, target: Path, *, whole: bool) -> int:
+    """Copies a log; returns the bytes copied, 0 if it is gone. `whole`: with its last record, which
+    may be half written until the log has not changed for a while."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    left = end
-    with log.open("rb") as source, target.open("wb") as out:
-        while left > 0:
-            block = source.read(min(BLOCK, left))
-            if not block:
-                break
-            out.write(block)
-            left -= len(block)
-    return end - left
+    try:
+        end = log.stat().st_size if whole else _last_record(log)
+        shutil.copyfile(log, target)
+    except FileNotFoundError:
+        return 0
+    end = min(end, target.stat().st_size)
+    os.truncate(target, end)  # the log may have grown meanwhile
+    return end
 
 
 def _last_record(log: Path) -> int:

@@ -1,7 +1,6 @@
 """Rereads the newest run of a folder each time its logs have grown."""
 
 import hashlib
-import shutil
 import socket
 import tempfile
 import time
@@ -9,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.cli.watch.files import Log, copy_whole, logs_in, newest
+from inductorscope.answers.runs.watch import TAG
+from inductorscope.cli.watch.files import Log, copy_log, logs_in, newest
 from inductorscope.units import plural
 
-TAG = "watch:"
-"""Prefix of the tag by which pages find the newest run of a watched folder."""
 PATIENCE = 3
 """Pause between readings, as a multiple of the last reading's duration."""
 QUIET_SECONDS = 4.0
@@ -95,11 +93,9 @@ class Watch:
             half = set()
             for log in logs:
                 target = root / log.path.relative_to(self.folder)
-                if whole or _is_quiet(log):
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    written += _copied(log, target)
-                else:
-                    written += copy_whole(log.path, target)
+                to_its_end = whole or _is_quiet(log)
+                written += copy_log(log.path, target, whole=to_its_end)
+                if not to_its_end:
                     half.add(log.path)
             if written:
                 self._read_copy(root, f"{written:,} bytes of {plural(len(logs), 'log')}")
@@ -119,15 +115,6 @@ class Watch:
             if before is not None and before_is_new:
                 self.forget(before)
         self.report(f"Read {amount}: run {run}")
-
-
-def _copied(log: Log, target: Path) -> int:
-    """Copies a log; returns the bytes copied, or 0 if it is gone."""
-    try:
-        shutil.copyfile(log.path, target)
-    except FileNotFoundError:
-        return 0
-    return log.size
 
 
 def _is_quiet(log: Log) -> bool:
