@@ -11,6 +11,7 @@ from inductorscope.analyze.compile.model import Compile, Frame, LogFacts, Story
 from inductorscope.analyze.compile.phases import Chunk, lay_out_phases
 from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.analyze.compile.state import LogState, RunState
+from inductorscope.analyze.totals import known_sum
 from inductorscope.formats.log.kinds import PHASE, STRING, TENSOR, name_of
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.shape_records import tensor_in_short
@@ -27,14 +28,8 @@ def settle(story: Story) -> None:
         _place(story, compile_)
     _new_values(story)
     for number, facts in enumerate(story.logs):
-        seconds = [
-            value
-            for compile_ in story.compiles
-            if compile_.log == number
-            for value in (compile_.seconds, compile_.backward_seconds)
-            if value is not None
-        ]
-        facts.seconds = sum(seconds) if seconds else None
+        own = (compile_ for compile_ in story.compiles if compile_.log == number)
+        facts.seconds = known_sum(compile_.known_s for compile_ in own)
 
 
 def _leave_out_breaks(story: Story) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from inductorscope.analyze.totals import known_sum
 from inductorscope.formats.log.cache_records import CacheAnswer
 from inductorscope.formats.log.guard_failures import GuardFailure
 from inductorscope.formats.log.torch_logs import Fusion as Fusion
@@ -209,9 +210,13 @@ class Compile(msgspec.Struct):
     """Chunk, first, count."""
 
     @property
+    def known_s(self) -> float | None:
+        """Seconds of forward and backward, as far as they are known."""
+        return known_sum((self.seconds, self.backward_seconds))
+
+    @property
     def took_s(self) -> float:
-        """Seconds of forward and backward."""
-        return (self.seconds or 0.0) + (self.backward_seconds or 0.0)
+        return self.known_s or 0.0
 
 
 class LogFacts(msgspec.Struct):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
 from inductorscope.analyze.compile.remedies import REMEDIES, kind_of, remedy_for
 from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.analyze.totals import known_sum
 from inductorscope.formats.log.guard_failures import GuardFailure, in_words
 
 USUAL_LIMIT = 8
@@ -68,8 +69,7 @@ class History(msgspec.Struct):
 
     @property
     def seconds(self) -> float | None:
-        known = [step.compile.seconds for step in self.steps if step.compile.seconds is not None]
-        return sum(known) if known else None
+        return known_sum(step.compile.seconds for step in self.steps)
 
 
 def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:

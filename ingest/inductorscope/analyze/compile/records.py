@@ -16,6 +16,7 @@ from inductorscope.analyze.compile.model import (
 )
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.analyze.ranks.differences import schedule
+from inductorscope.analyze.totals import known_sum
 from inductorscope.fields import view
 from inductorscope.formats.border import figure, read_object
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
@@ -73,7 +74,7 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     backward = record.kind == BACKWARD_METRICS or facts.get("is_forward") is False
     seconds = _seconds(facts, _BACKWARD if backward else _FORWARD)
     if backward:
-        compile_.backward_seconds = _sum(compile_.backward_seconds, seconds)
+        compile_.backward_seconds = known_sum((compile_.backward_seconds, seconds))
         return
     compile_.seconds = seconds if seconds is not None else compile_.seconds
     compile_.function = _text(facts.get("co_name")) or compile_.function
@@ -330,10 +331,6 @@ def _seconds(facts: dict[str, Any], names: tuple[tuple[str, float], ...]) -> flo
         if value is not None:
             return value / unit
     return None
-
-
-def _sum(value: float | None, other: float | None) -> float | None:
-    return other if value is None else value + (other or 0.0)
 
 
 def _text(value: object) -> str | None:

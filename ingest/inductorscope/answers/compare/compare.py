@@ -14,6 +14,7 @@ from inductorscope.analyze.compare.kernels import Call, Group, certainty, match_
 from inductorscope.analyze.compare.nodes import EDGES, free
 from inductorscope.analyze.compare.waterfall import group_parts, waterfall
 from inductorscope.analyze.memory.records import MemoryPlan
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.compare.compiling import compiling_rows, events_in_words
 from inductorscope.answers.compare.history import levels_of
 from inductorscope.answers.compare.inputs import input_rows, source_rows, tensor_rows
@@ -153,7 +154,7 @@ def _kernels(calls: Iterable[Call]) -> list[KernelCalls]:
         KernelCalls(
             graph=graph, kernel=kernel, handle=alike[0].handle, kind=alike[0].kind,
             calls=len(alike), category=alike[0].category,
-            launches=_sum(call.launches for call in alike), time_us=_time(alike),
+            launches=known_sum(call.launches for call in alike), time_us=_time(alike),
         )
         for (graph, kernel), alike in by_name.items()
     ]  # fmt: skip
@@ -164,12 +165,7 @@ def _called(one: KernelCalls) -> Called:
 
 
 def _time(calls: Iterable[Call]) -> float | None:
-    return _sum(call.time_us for call in calls)
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) if known else None
+    return known_sum(call.time_us for call in calls)
 
 
 def _graph_pairs(

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from datetime import datetime
 from itertools import pairwise
-from math import fsum
 from statistics import median
 from typing import Any
 
@@ -15,6 +14,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compare.changes import FEWEST, change_points
 from inductorscope.analyze.compare.graphs import match_graphs
 from inductorscope.analyze.compare.kernels import Change, match_calls
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.compare.figures import FIGURES, Unit
 from inductorscope.answers.compare.sides import Side, load_sides
 from inductorscope.answers.missing import NotHere
@@ -260,10 +260,9 @@ def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -
     ]
     calls = [call for group in groups for call in group.right]
     names = list(dict.fromkeys(call.kernel for call in calls))
-    times = [call.time_us for call in calls if call.time_us is not None]
     return replace(
         run,
-        value=fsum(times) if times else None,
+        value=known_sum(call.time_us for call in calls),
         kernel=some(names),
         change=next((group.change for group in groups if group.change != "same code"), "same code"),
     )

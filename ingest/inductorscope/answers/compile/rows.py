@@ -201,12 +201,10 @@ def step_row(
 ) -> StepRow:
     ref = run_story.ref(step.compile.number)
     assert ref is not None
-    both = [step.compile.seconds, step.compile.backward_seconds]
-    known = [value for value in both if value is not None]
     return StepRow(
         compile=ref,
         outcome=step.compile.outcome,
-        seconds=sum(known) if known else None,
+        seconds=step.compile.known_s,
         failures=step.failures[:1],
         more=max(0, len(step.failures) - 1),
         became=[

@@ -110,7 +110,7 @@ def _shown(run_story: RunStory, node: _Node) -> StackNode:
         shown.failed = sum(compile_.outcome == "failed" for compile_ in last.compiles) + sum(
             child.failed for child in shown.children
         )
-        shown.seconds = sum(_seconds(compile_) or 0.0 for compile_ in last.compiles) + sum(
+        shown.seconds = sum(compile_.took_s for compile_ in last.compiles) + sum(
             child.seconds for child in shown.children
         )
     return top
@@ -127,9 +127,4 @@ def _begin(run_story: RunStory, node: _Node, order: list[tuple[_Node, StackNode]
 
 
 def _compile(compile_: Compile) -> StackCompile:
-    return view(StackCompile, compile_, ref=ref_of(compile_), seconds=_seconds(compile_))
-
-
-def _seconds(compile_: Compile) -> float | None:
-    known = [value for value in (compile_.seconds, compile_.backward_seconds) if value is not None]
-    return sum(known) if known else None
+    return view(StackCompile, compile_, ref=ref_of(compile_), seconds=compile_.known_s)

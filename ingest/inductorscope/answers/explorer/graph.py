@@ -1,7 +1,6 @@
 """The explorer: the files of each stage, the kernels by time, the links."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -10,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.explorer.line import LinePage, line_page
 from inductorscope.answers.explorer.program import is_forkable
@@ -235,7 +235,7 @@ def explorer(session: Session, run: str, slug: str) -> Explorer:
         stages=_stages(session, graph),
         kernels=_of_all(kernels[slug], [*kernels.values()]) if equal else kernels[slug],
         instances=[graph_name(instance) for instance in shown] if equal else [],
-        graph_time_us=_sum([instance.time_us for instance in shown]),
+        graph_time_us=known_sum(instance.time_us for instance in shown),
         coverage=Coverage(**links.coverage) if links else Coverage(),
         notes=list(links.notes) if links else [_why_no_links(session, run)],
         aligning=links is not None and links.engine == CALLS,
@@ -357,7 +357,7 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
         .where(Kernel.graph_id == graph.id)
         .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
     ).all()
-    whole = _sum([row.time_us for row in rows])
+    whole = known_sum(row.time_us for row in rows)
     return [
         view(
             ExplorerKernel,
@@ -383,19 +383,13 @@ def _of_all(own: list[ExplorerKernel], graphs: list[list[ExplorerKernel]]) -> li
             known = [site.time_us for site in sites if site.time_us is not None]
             calls.append(
                 replace(
-                    call, time_us=_sum(known), measured=all(site.measured for site in sites),
+                    call, time_us=known_sum(known), measured=all(site.measured for site in sites),
                     instances=known if len(known) == len(sites) else [],
                 )
             )  # fmt: skip
-        time = _sum([other.time_us for other in alike])
+        time = known_sum(other.time_us for other in alike)
         count = sum(other.call_count for other in alike)
         rows.append(replace(kernel, time_us=time, calls=calls, call_count=count))
-    whole = _sum([row.time_us for row in rows])
+    whole = known_sum(row.time_us for row in rows)
     rows.sort(key=lambda row: -(row.time_us or 0.0))
     return [replace(row, share=share(row.time_us, whole)) for row in rows]
-
-
-def _sum(times: Sequence[float | None]) -> float | None:
-    """Returns the sum of the times that are known; None if none is."""
-    known = [time for time in times if time is not None]
-    return sum(known) if known else None

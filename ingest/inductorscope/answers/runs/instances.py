@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.parts import GraphRow, graph_rows
 from inductorscope.store.runs.packing import CALLS
 from inductorscope.store.tables.models import Graph, GraphNodes, Kernel
@@ -50,12 +51,11 @@ def once(groups: list[list[GraphRow]]) -> list[GraphRow]:
     rows = []
     for first, *others in groups:
         times = [row.time_us for row in (first, *others) if row.time_us is not None]
-        shares = [row.share for row in (first, *others) if row.share is not None]
         rows.append(
             replace(
                 first,
-                time_us=sum(times) if times else None,
-                share=sum(shares) if shares else None,
+                time_us=known_sum(times),
+                share=known_sum(row.share for row in (first, *others)),
                 instances=1 + len(others),
                 others=[row.slug for row in others],
                 each_us=times if len(times) == len(others) + 1 > 1 else [],

@@ -14,6 +14,7 @@ from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.fusing.facts import GraphFacts
 from inductorscope.analyze.machine.geometry import Geometry
 from inductorscope.analyze.roofline.roofline import Peaks, Standing
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.compile.fusing import UNFIXABLE
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.compile.unfused import UnfusedRow, unfused_rows
@@ -146,8 +147,7 @@ def kernels_page(
     if not graph:
         matching = _once(matching, instances(session, run_id, graph_rows(session, run_id)))
     matching.sort(key=_ORDERS[order])
-    timed = [row.time_us for row in rows if row.time_us is not None]
-    whole = sum(timed) if timed else None
+    whole = known_sum(row.time_us for row in rows)
     return KernelsPage(
         run=run_story.name,
         kernels=[

@@ -18,6 +18,7 @@ from inductorscope.analyze.roofline.roofline import (
     predicted_us,
 )
 from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.analyze.totals import known_sum
 from inductorscope.answers.machine.geometry import Launches
 from inductorscope.answers.parts import (
     DEAREST_CALL,
@@ -152,7 +153,6 @@ def roofline_page(
     slowest = sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN]
     wanted = sorted((row for row in whole if _is_bound(row, bound)), key=_ORDERS[order])
     small = [row for row in whole if row.standing.small]
-    savings = [row.standing.saves for row in whole if row.standing.saves is not None]
     return RooflinePage(
         run=RunName(run.id, run.name),
         device=run.device_name,
@@ -167,7 +167,7 @@ def roofline_page(
         counted=_kernels(counted),
         time_us=sum(row.time_us or 0.0 for row in timed) if timed else None,
         counted_us=sum(row.time_us or 0.0 for row in counted),
-        saves=sum(savings) if savings else None,
+        saves=known_sum(row.standing.saves for row in whole),
         over=sum(bool(row.standing.over) for row in whole),
         small=len(small),
         small_us=sum(row.time_us or 0.0 for row in small),

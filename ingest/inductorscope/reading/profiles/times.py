@@ -16,6 +16,7 @@ import msgspec
 from inductorscope.analyze.time.call_times import LIBRARY, call_times
 from inductorscope.analyze.time.facts import PER_CALL
 from inductorscope.analyze.time.order import LaunchOrder
+from inductorscope.analyze.totals import known_sum
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
 from inductorscope.reading.graphs.graph import GraphRead
@@ -338,8 +339,7 @@ def join_times(
         join.write(count)
         join.write_calls(graphs, orders, count)
         for graph in graphs:
-            known = [kernel.time_us for kernel in graph.draft.kernels if kernel.time_us is not None]
-            graph.draft.time_us = sum(known) if known else None
+            graph.draft.time_us = known_sum(kernel.time_us for kernel in graph.draft.kernels)
     return Joined(
         steps=count,
         steps_from=steps_from,
