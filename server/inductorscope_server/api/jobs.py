@@ -2,36 +2,18 @@
 
 import msgspec
 from fastapi import APIRouter
-from inductorscope.fields import view
-from inductorscope.jobs.records import JobLine
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.access.rules import CHANGES, OPEN
 from inductorscope_server.api.bodies import started, starts
-from inductorscope_server.serving.streams import Progress
+from inductorscope_server.serving.streams import JobProgress
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import as_json, json_bytes
+from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import JobId
 from inductorscope_server.web.parts import Shared
-from inductorscope_server.web.progress import event, events
-
-
-class JobProgress(msgspec.Struct, frozen=True):
-    """A message of the progress stream."""
-
-    state: str
-    step: str
-    done: int
-    total: int | None
-    unit: str | None
-    message: str | None
-    run: str | None
-    duplicate: bool
-    log: list[JobLine]
-    """Lines logged since the previous message."""
-
+from inductorscope_server.web.progress import events
 
 openapi.STRUCTS.append(JobProgress)  # no route answers with it as JSON
 
@@ -70,7 +52,7 @@ async def job_events(request: Request, job: JobId) -> StreamingResponse:
 
     Each message contains the job's progress and the new lines of its log.
     """
-    return await events(request, job, "json", _message)
+    return await events(request, job)
 
 
 @api.post("/{job}/cancel", summary="Cancel a job", **openapi.answers(CancelAnswer, 403, 404, 422))
@@ -83,9 +65,3 @@ def cancel_job(parts: Shared, job: JobId) -> Response:
 def try_again(parts: Shared, job: JobId) -> Response:
     """Queues a failed or cancelled job again. Repeated requests return the same new job."""
     return started(parts.jobs.try_again(job))
-
-
-def _message(progress: Progress) -> str:
-    job = progress.job
-    message = view(JobProgress, job, run=job.run_id, log=progress.new_lines)
-    return event(json_bytes(message).decode())

@@ -8,18 +8,15 @@ from inductorscope import urls
 from inductorscope.disk import Disk
 from inductorscope.fields import Hidden
 from inductorscope.jobs.records import JobLine, KeptUpload, WorkerStatus
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.access.rules import CHANGES, OPEN, who_of
-from inductorscope_server.serving.streams import Progress
+from inductorscope_server.access.rules import CHANGES
 from inductorscope_server.web import openapi
 from inductorscope_server.web.ids import Cursor, JobId, UploadId
-from inductorscope_server.web.parts import Parts, Shared
-from inductorscope_server.web.progress import JobRow, event, events, rows
+from inductorscope_server.web.parts import Shared
+from inductorscope_server.web.progress import JobRow, rows
 
 html = APIRouter(dependencies=[CHANGES])
-streams = APIRouter(include_in_schema=False, dependencies=[OPEN])
 api = APIRouter(tags=[openapi.JOBS])
 
 SHOWN = 50
@@ -67,18 +64,6 @@ def load_job(parts: Shared, job: JobId) -> JobPage:
     return JobPage(rows(parts.jobs, [status])[0], status.spec, parts.jobs.events(job))
 
 
-@streams.get("/jobs/{job}/row")
-async def job_row(request: Request, parts: Shared, job: JobId) -> Response:
-    """Streams the job's table row after every change."""
-    return await _stream(request, parts, job, "fragments/_job_row.html")
-
-
-@streams.get("/jobs/{job}/panel")
-async def job_panel(request: Request, parts: Shared, job: JobId) -> Response:
-    """Streams the job's progress panel after every change."""
-    return await _stream(request, parts, job, "fragments/_job_panel.html")
-
-
 @html.post("/jobs/{job}/cancel")
 def cancel(parts: Shared, job: JobId) -> Response:
     """Cancels the job and redirects to it."""
@@ -97,11 +82,3 @@ def drop(parts: Shared, upload: UploadId) -> Response:
     """Drops the upload and redirects to the list of jobs."""
     parts.jobs.uploads.drop(upload)
     return RedirectResponse(urls.jobs(), 303)
-
-
-async def _stream(request: Request, parts: Parts, job: str, template: str) -> Response:
-    def text(progress: Progress) -> str:
-        page = load_job(parts, progress.job.id)
-        return event(parts.pages.text(request, template, page, job=page.job))
-
-    return await events(request, job, f"{template} {sorted(who_of(request).scopes)}", text)

@@ -8,11 +8,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Self, TypeVar
 
 import anyio
+import msgspec
+from inductorscope.fields import view
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import JobsError
 from inductorscope.jobs.records import OVER, JobLine, JobStatus
@@ -26,6 +28,21 @@ MOST_LINES = 1000
 T = TypeVar("T")
 
 
+class JobProgress(msgspec.Struct, frozen=True):
+    """A message of the progress stream."""
+
+    state: str
+    step: str
+    done: int
+    total: int | None
+    unit: str | None
+    message: str | None
+    run: str | None
+    duplicate: bool
+    log: list[JobLine]
+    """Lines logged since the previous message."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """A job at one moment, with the new lines of its log."""
@@ -35,8 +52,6 @@ class Progress:
     first_line: int
     """Id of the line before the new ones."""
     last_line: int
-    texts: dict[str, str] = field(default_factory=dict, compare=False)
-    """Messages about this moment, which streams share."""
 
     def next(self, jobs: JobsClient) -> Self:
         """Returns the job now, with the lines logged since."""
@@ -50,6 +65,12 @@ class Progress:
 
     def differs(self, before: Progress) -> bool:
         return self.job != before.job or bool(self.new_lines)
+
+    @cached_property
+    def message(self) -> str:
+        """The server-sent event about this moment, written once for all streams."""
+        told = view(JobProgress, self.job, run=self.job.run_id, log=self.new_lines)
+        return f"data: {msgspec.json.encode(told).decode()}\n\n"
 
     @property
     def over(self) -> bool:
@@ -110,16 +131,6 @@ class Streams:
     async def run(self, work: Callable[[], T]) -> T:
         """Runs blocking work of a stream in the thread of streams."""
         return await anyio.to_thread.run_sync(work, limiter=self._thread)
-
-    async def text(self, progress: Progress, key: str, write: Callable[[Progress], str]) -> str:
-        """Returns a message, written once for all streams with the same key."""
-
-        def written() -> str:
-            if key not in progress.texts:
-                progress.texts[key] = write(progress)
-            return progress.texts[key]
-
-        return progress.texts[key] if key in progress.texts else await self.run(written)
 
     async def begin(self, job: str) -> Progress:
         """Returns the job now. Raises NotFoundError."""

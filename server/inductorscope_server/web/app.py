@@ -21,7 +21,6 @@ from inductorscope_server.analysis.here import Here
 from inductorscope_server.api import artifacts, captures, graphs, health, uploads
 from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.export import route as exports
-from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.rendering.markdown import MarkdownPages
 from inductorscope_server.rendering.templating import Pages
@@ -121,7 +120,6 @@ def _routes() -> list[BaseRoute]:
         api.include_router(module.api)
     html.include_router(login.html)
     api.include_router(job_actions.streams)
-    html.include_router(job_pages.streams)
     routes.include_router(api)
     # Without turns: they last as long as their clients, and do most of their work elsewhere.
     routes.include_router(uploads.files, prefix=urls.API)

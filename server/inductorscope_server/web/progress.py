@@ -1,6 +1,6 @@
 """Streams the changes of a job as server-sent events."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 from inductorscope.fields import view
 from inductorscope.jobs.api import JobsClient
@@ -36,45 +36,32 @@ def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
 
 
 END = "event: end\ndata: over\n\n"
-"""The last message. It has a name that makes htmx close the stream (`hx-sse:close="end"`) instead
-of reconnecting; readers of unnamed messages never see it."""
+"""The last message. It has a name, so readers of unnamed messages never see it."""
 
 
-def event(data: str) -> str:
-    """Returns an unnamed message."""
-    lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return "".join(f"data: {line}\n" for line in lines) + "\n"
-
-
-async def events(
-    request: Request, job: str, kind: str, write: Callable[[Progress], str]
-) -> StreamingResponse:
-    """Streams a job's messages: one immediately, then one for every change. Raises NotFoundError.
-
-    `kind` names the text that `write` makes of a job's progress; streams of one kind share it.
-    """
+async def events(request: Request, job: str) -> StreamingResponse:
+    """Streams a job's messages: one immediately, then one for every change. Raises
+    NotFoundError."""
     parts = parts_of(request)
     seen = await parts.streams.begin(job)
     return StreamingResponse(
-        _messages(parts, SENDER.get(), seen, kind, write),
+        _messages(parts, SENDER.get(), seen),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _messages(
-    parts: Parts, client: str, seen: Progress, kind: str, write: Callable[[Progress], str]
-) -> AsyncIterator[str]:
+async def _messages(parts: Parts, client: str, seen: Progress) -> AsyncIterator[str]:
     """Yields messages until the job is over, the server stops, or the stream is ended to make room
     for others."""
     with parts.streams.follow(seen, client) as stream:
-        yield await parts.streams.text(seen, kind, write)
+        yield seen.message
         while not seen.over and not stream.ended:
             news = await stream.news(KEEP_ALIVE_SECONDS)
             if news is not None:
                 now = await parts.streams.after(seen, news)
                 if now.differs(seen):
-                    yield await parts.streams.text(now, kind, write)
+                    yield now.message
                 seen = now
             elif not stream.ended:
                 yield ": still here\n\n"
