@@ -200,15 +200,6 @@ def telling(name: str) -> str:
     return re.sub(r"^cutlass::Kernel2<(\w+)>$", r"\1", name)
 
 
-def path_end(path: str, keep: int = 40) -> str:
-    """Shortens a path from the left, at a folder if one fits."""
-    if len(path) <= keep:
-        return path
-    end = path[-keep:]
-    slash = end.find("/")
-    return f"…{end[slash:] if 0 <= slash < len(end) - 1 else end}"
-
-
 _STEPS: tuple[tuple[float, float, str], ...] = (
     (3600, 60, "min"),
     (86_400, 3600, "h"),

@@ -1,16 +1,11 @@
 """Computes answers that analyse texts in this process, for a program with a single caller."""
 
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
 
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
-from sqlalchemy.orm import Session
 
-from inductorscope_server.analysis.analysis import Analysis
-
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
+from inductorscope_server.analysis.analysis import Analysis, Answer
 
 
 class Here(Analysis):
@@ -21,11 +16,7 @@ class Here(Analysis):
         self._read = read
 
     async def __call__(
-        self,
-        function: Callable[Concatenate[Session, str, Given], Answer],
-        run: str,
-        *args: Given.args,
-        **options: Given.kwargs,
+        self, function: Callable[..., Answer], run: str, *args: object, **options: object
     ) -> Answer:
         with self._read() as session:
             return function(session, run, *args, **options)

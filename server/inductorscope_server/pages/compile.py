@@ -16,7 +16,7 @@ from inductorscope.answers.compile.time import CompileTimePage, compile_time_pag
 from inductorscope.answers.compile.tunings import TunedPage, tuned_page
 from inductorscope.answers.logs.log import Chosen, LogPage, log_page
 
-from inductorscope_server.web.ids import LARGEST, PLAIN, Line, RunId
+from inductorscope_server.web.ids import LARGEST, Line, RunId, text
 from inductorscope_server.web.parts import Analysing, Reading
 
 Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
@@ -31,13 +31,9 @@ Number = Annotated[
 ]
 Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le=LARGEST)]
 Plain = Annotated[int, Query(description="1: ignore addresses and temporary names.", ge=0, le=1)]
-Log = Annotated[str, Query(description="Path of a log.", max_length=4096, pattern=PLAIN)]
-CompileId = Annotated[
-    str, Query(description="Such as `0/1`; `-` for none.", max_length=200, pattern=PLAIN)
-]
-Kind = Annotated[
-    str, Query(description="Kind, or `artifact:NAME`.", max_length=1000, pattern=PLAIN)
-]
+Log = Annotated[str, text("Path of a log.", 4096)]
+CompileId = Annotated[str, text("Such as `0/1`; `-` for none.", 200)]
+Kind = Annotated[str, text("Kind, or `artifact:NAME`.", 1000)]
 Rank = Annotated[str, Query(description="Rank of the process.", pattern="^[0-9]{0,9}$")]
 Beside = Annotated[str, Query(description="Id of another run.", pattern="^([0-9a-f]{16})?$")]
 After = Annotated[

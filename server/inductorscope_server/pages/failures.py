@@ -20,7 +20,7 @@ from inductorscope_server.api.bodies import MinifyRequest, started, starts
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import attached
 from inductorscope_server.web.errors import Refusal
-from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
+from inductorscope_server.web.ids import LARGEST, First, RunId, text
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter(dependencies=[RUNS_CODE])
@@ -33,20 +33,14 @@ Search = Annotated[
     Literal["components", "numbers"],
     Path(description="Runs the program with each backend, or compares it node by node."),
 ]
-OfJob = Annotated[
-    str | None, Query(description="An earlier search, by its job.", max_length=64, pattern=PLAIN)
-]
-GraphOf = Annotated[
-    str, Query(max_length=300, pattern=PLAIN, description="Name of the graph whose nodes to list.")
-]
+OfJob = Annotated[str | None, text("An earlier search, by its job.", 64)]
+GraphOf = Annotated[str, text("Name of the graph whose nodes to list.", 300)]
 OnlyNodes = Annotated[
     Literal["", "differs", "compared", "random"], Query(description="Only nodes of this kind.")
 ]
 NodeOrder = Annotated[Order, Query(description="In graph order, or by error.")]
 Source = Annotated[int | None, Query(description="The file with the values.", ge=0, le=LARGEST)]
-OfKernel = Annotated[
-    str, Query(description="Part of the kernel's name.", max_length=200, pattern=PLAIN)
-]
+OfKernel = Annotated[str, text("Part of the kernel's name.", 200)]
 OnlyValues = Annotated[
     Literal["", "bad", "zeros"], Query(description="Only NaN and Inf, or only all zeros.")
 ]
@@ -94,13 +88,13 @@ async def get_report(page: Annotated[FailuresPage, Depends(load)]) -> Response:
 )
 def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
     """A program that needs only torch. It ran here before it was stored."""
-    text = repro_of(session, run, job)
-    if text is None:
+    found = repro_of(session, run, job)
+    if found is None:
         raise NotHere(
             "No search has produced a program yet.",
             f"Start one at {urls.failure_part(run, 'minify')}.",
         )
-    return attached(text, FILE, "text/x-python")
+    return attached(found, FILE, "text/x-python")
 
 
 @api.post(

@@ -26,7 +26,7 @@ from inductorscope_server.api.bodies import RunChange
 from inductorscope_server.rendering.templating import web_folder
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal
-from inductorscope_server.web.ids import LARGEST, PLAIN, ArtifactId, Cursor, Line, RunId
+from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId, text
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
@@ -34,10 +34,7 @@ api = APIRouter(tags=[openapi.RUNS])
 
 Search = Annotated[Line, Query(description="Words in names, tags, versions and devices.")]
 Device = Annotated[Line, Query(description="Kind of device: `cpu`, `cuda`, …")]
-Script = Annotated[
-    str,
-    Query(description="What a capture ran; else a run's name.", max_length=4000, pattern=PLAIN),
-]
+Script = Annotated[str, text("What a capture ran; else a run's name.", 4000)]
 Key = Annotated[
     str, Path(description="Key that `inductorscope watch` printed.", pattern="^[0-9a-f]{12}$")
 ]

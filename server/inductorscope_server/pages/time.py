@@ -13,7 +13,7 @@ from inductorscope.answers.time.roofline import (
 from inductorscope.answers.time.tables import RowsAsked, TimesTable, times_table
 from inductorscope.answers.time.time import TimePage, time_page
 
-from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
+from inductorscope_server.web.ids import LARGEST, First, Line, RunId, text
 from inductorscope_server.web.parts import Analysing, Reading
 
 Of = Annotated[
@@ -21,21 +21,16 @@ Of = Annotated[
     Query(description="Rows of the code, or (`trace`, `rows`) of a profile."),
 ]
 ProfileId = Annotated[int, Query(description="Number of a profile; 0 for none.", ge=0, le=LARGEST)]
-SortedBy = Annotated[str, Query(description="Column to sort by.", max_length=40, pattern=PLAIN)]
+SortedBy = Annotated[str, text("Column to sort by.", 40)]
 Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the default order.")]
-Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
+Text = Annotated[str, text("Part of a name.", 500)]
 Category = Annotated[
     Line,  # must come first, so that the description includes its pattern
     Query(description="Only this kind."),
 ]
 
-Label = Annotated[
-    str,
-    Query(description="Label of the profile to show.", max_length=1000, pattern=PLAIN),
-]
-OfGraph = Annotated[
-    str, Query(description="Only kernels of this graph.", max_length=255, pattern=PLAIN)
-]
+Label = Annotated[str, text("Label of the profile to show.", 1000)]
+OfGraph = Annotated[str, text("Only kernels of this graph.", 255)]
 BoundBy = Annotated[
     Bound,
     Query(

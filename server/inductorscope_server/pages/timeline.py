@@ -5,15 +5,13 @@ from typing import Annotated
 from fastapi import Query
 from inductorscope.answers.timeline.page import TimelinePage, WindowAsked, timeline_page
 
-from inductorscope_server.web.ids import LARGEST, PLAIN, RunId
+from inductorscope_server.web.ids import LARGEST, RunId, text
 from inductorscope_server.web.parts import Reading
 
 LONGEST = 1e13
 """Longest time of a trace, in µs: some months."""
 
-Label = Annotated[
-    str, Query(description="Label of the trace to show.", max_length=1000, pattern=PLAIN)
-]
+Label = Annotated[str, text("Label of the trace to show.", 1000)]
 Start = Annotated[
     float, Query(description="Begin of the window, in µs.", ge=0, le=LONGEST, allow_inf_nan=False)
 ]
@@ -34,9 +32,7 @@ Width = Annotated[
 EventNumber = Annotated[
     int | None, Query(description="Number of the selected event.", ge=0, le=LARGEST)
 ]
-Words = Annotated[
-    str, Query(description="Part of a name to search for.", max_length=500, pattern=PLAIN)
-]
+Words = Annotated[str, text("Part of a name to search for.", 500)]
 Mark = Annotated[
     str,
     Query(

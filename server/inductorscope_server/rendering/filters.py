@@ -5,26 +5,21 @@ from datetime import UTC, datetime
 from itertools import accumulate, pairwise
 
 from inductorscope.formats.code.short_names import short_name
+from inductorscope.markdown.figures import NAMED
 from inductorscope.units import (
     DASH,
+    Figure,
     age,
     bandwidth,
     between,
     count,
     dash,
     figure,
-    microseconds,
     middle,
-    milliseconds,
     operations,
-    path_end,
-    percent,
     plural,
-    ratio,
-    seconds,
     signed_microseconds,
     signed_percent,
-    size_in_bytes,
     spread,
     step,
     telling,
@@ -54,24 +49,23 @@ def spans(changes: Sequence[float]) -> list[tuple[float, float]]:
     ]
 
 
+def in_unit(value: Figure, unit: str) -> str:
+    """Returns a figure in the unit that its row names."""
+    return NAMED.get(unit, count)(value)
+
+
 FILTERS: dict[str, Callable[..., object]] = {
-    "us": microseconds,
+    **NAMED,
+    "in_unit": in_unit,
     "more_us": signed_microseconds,
     "spread": spread,
-    "ms": milliseconds,
-    "s": seconds,
-    "bytes": size_in_bytes,
     "gbps": bandwidth,
     "operations": operations,
-    "percent": percent,
     "more_percent": signed_percent,
-    "ratio": ratio,
-    "count": count,
     "figure": figure,
     "plural": plural,
     "dash": dash,
     "middle": middle,
-    "path_end": path_end,
     "ago": ago,
     "between": between,
     "step": step,

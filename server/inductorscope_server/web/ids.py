@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Path, Query, params
 from pydantic import BeforeValidator, Field, StringConstraints
 
 LARGEST = 2**53 - 1
@@ -20,6 +20,15 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 SafeInt = Annotated[Whole, Field(ge=0, le=LARGEST)]
 Line = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
 """A line of text that a user typed."""
+
+
+def text(description: str, most: int) -> params.Query:
+    """Returns the query parameter of a text without control characters, of so many characters at
+    most."""
+    asked: params.Query = Query(description=description, max_length=most, pattern=PLAIN)
+    return asked
+
+
 First = Annotated[int, Query(description="Number of rows to skip.", ge=0, le=LARGEST)]
 
 RunId = Annotated[
@@ -60,11 +69,4 @@ UploadId = Annotated[
     str, Path(description="The upload's id.", min_length=1, max_length=32, pattern="^[0-9A-Za-z]+$")
 ]
 FileIndex = Annotated[int, Path(description="Number of the file in the upload.", ge=0, le=LARGEST)]
-Cursor = Annotated[
-    str | None,
-    Query(
-        description="`next_cursor` of the previous page.",
-        max_length=2000,
-        pattern=r"^[^\x00-\x1f]*$",
-    ),
-]
+Cursor = Annotated[str | None, text("`next_cursor` of the previous page.", 2000)]

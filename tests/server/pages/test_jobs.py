@@ -12,7 +12,6 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Job, JobEvent
 from inductorscope_server.web.parts import Parts
-from inductorscope_server.web.progress import event
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
@@ -200,10 +199,6 @@ def test_streams_end_when_the_server_stops(own_settings: Settings, opened: Opene
         assert client.get("/healthz").status_code == 503
 
 
-def test_an_event_of_many_lines_is_one_message() -> None:
-    assert event("<tr>\r\n</tr>") == "data: <tr>\ndata: </tr>\n\n"
-
-
 def test_the_jobs_pages(client: TestClient) -> None:
     job = started(client, name="<b>mine</b>")
     listed = client.get("/jobs")
@@ -214,11 +209,6 @@ def test_the_jobs_pages(client: TestClient) -> None:
     assert client.get("/jobs/none").status_code == 404
     cancelled = client.post(f"/jobs/{job}/cancel")
     assert (cancelled.status_code, cancelled.headers["location"]) == (303, f"/jobs/{job}")
-    for stream in ("row", "panel"):
-        answer = client.get(f"/jobs/{job}/{stream}")
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        assert answer.text.startswith("data: ")
-        assert "<b>mine" not in answer.text
 
 
 def test_the_capture_form(client: TestClient) -> None:

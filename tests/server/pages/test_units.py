@@ -95,12 +95,6 @@ def test_names_of_kernels_lose_what_many_have(name: str, told: str) -> None:
     assert units.telling(name) == told
 
 
-def test_paths_are_cut_from_the_left() -> None:
-    path = "/home/user/some/where/deep/models/models.py"
-    assert units.path_end(path, 20) == "…/models/models.py"
-    assert units.path_end("models.py") == "models.py"
-
-
 @pytest.mark.parametrize(
     ("passed", "text"),
     [
