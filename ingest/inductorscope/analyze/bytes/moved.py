@@ -14,7 +14,7 @@ from inductorscope.analyze.bytes.cpp import CppReader
 from inductorscope.analyze.bytes.index import LARGEST
 from inductorscope.analyze.bytes.source import Access, SourceWork
 from inductorscope.analyze.bytes.triton import TritonReader
-from inductorscope.analyze.memory.layouts import argument_name, pointer_types
+from inductorscope.analyze.memory.layouts import argument_name, directions, pointer_types
 from inductorscope.analyze.memory.sizes import evaluated, settled
 from inductorscope.fields import Bytes
 from inductorscope.formats.code.layouts import ITEM_BYTES, Layout, sizes
@@ -103,7 +103,9 @@ def generated_bytes(
                 continue  # the kernel does not use this parameter
             result.traffic.append(_accessed(pointer, name, access, item, layout))
         elif kernel.kind != "extern":
-            result.traffic.append(_by_name(pointer, name, item, layout))
+            # The source cannot be parsed: whole operands, in the direction of their names.
+            reads, writes = directions(pointer)
+            result.traffic.append(_whole(pointer, name, layout, item, reads=reads, writes=writes))
     return result
 
 
@@ -129,14 +131,13 @@ def _capped(pieces: Mapping[str, int], available: int | None) -> tuple[int, bool
     return (available, True) if available is not None and total > available else (total, False)
 
 
-def _by_name(pointer: str, name: str, item: int | None, layout: Layout) -> Traffic:
-    """Traffic if the source cannot be parsed: whole operands, in the direction of their names."""
+def _whole(
+    pointer: str, name: str, layout: Layout, item: int | None, *, reads: bool, writes: bool
+) -> Traffic:
+    """Traffic of a whole operand."""
     elements = _elements(layout)
     if item is None or elements is None:
         return Traffic(pointer, buffer=name, reads=None, writes=None, how="unknown", layout=layout)
-    both = pointer.startswith("in_out")
-    writes = both or pointer.startswith("out")
-    reads = both or not writes
     size = elements * item
     return Traffic(pointer, name, size * reads, size * writes, how="whole", layout=layout)
 
@@ -150,18 +151,19 @@ def library_bytes(
     """Traffic of a library kernel: every operand once, and its results."""
     result = CallBytes()
     outs = _outputs(call)
+    operands = []
     for position, argument in enumerate(call.arguments):
-        bare = argument.partition("=")[2] if argument.startswith("out=") else argument
-        name = argument_name(bare.strip())
-        if name not in layouts or (name in results and argument not in outs):
-            continue
-        layout, hinted = operand_layout(bare.strip(), layouts, hints)
+        bare = (argument.partition("=")[2] if argument.startswith("out=") else argument).strip()
+        name, written = argument_name(bare), argument in outs
+        if name in layouts and (written or name not in results):
+            operands.append((f"operand {position}", name, bare, written))
+    operands += [("result", name, name, True) for name in results]
+    for pointer, name, text, written in operands:
+        layout, hinted = operand_layout(text, layouts, hints)
         result.hint = result.hint or hinted
-        result.traffic.append(_operand(f"operand {position}", name, layout, argument in outs))
-    for name in results:
-        layout, hinted = operand_layout(name, layouts, hints)
-        result.hint = result.hint or hinted
-        result.traffic.append(_operand("result", name, layout, True))
+        item = ITEM_BYTES.get(layout.dtype)
+        moved = _whole(pointer, name, layout, item, reads=not written, writes=written)
+        result.traffic.append(moved)
     return result
 
 
@@ -170,14 +172,6 @@ def _outputs(call: CodeCall) -> set[str]:
     if call.kernel.endswith("_out") and call.arguments:
         outs.add(call.arguments[0])  # C++: `aoti_torch_cpu_mm_out(buf0, …`
     return outs
-
-
-def _operand(pointer: str, name: str, layout: Layout, written: bool) -> Traffic:
-    item, elements = ITEM_BYTES.get(layout.dtype), _elements(layout)
-    if item is None or elements is None:
-        return Traffic(pointer, buffer=name, reads=None, writes=None, how="unknown", layout=layout)
-    size = item * elements
-    return Traffic(pointer, name, size * (not written), size * written, "whole", layout=layout)
 
 
 def operand_layout(

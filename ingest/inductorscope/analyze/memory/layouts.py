@@ -85,6 +85,11 @@ def _pointed(kind: str) -> str:
     return _POINTER_TYPES.get(bare, "")
 
 
+def directions(pointer: str) -> tuple[bool, bool]:
+    """Whether a kernel reads and writes through a parameter, by the parameter's name."""
+    return not pointer.startswith("out"), pointer.startswith(("out", "in_out"))
+
+
 def argument_name(argument: str) -> str:
     """The buffer that an argument is, or views."""
     if argument.isidentifier():

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from inductorscope.analyze.memory.layouts import argument_name, pointer_types
+from inductorscope.analyze.memory.layouts import argument_name, directions, pointer_types
 from inductorscope.analyze.memory.records import (
     Holding,
     Known,
@@ -168,13 +168,10 @@ class Walk:
             storage = self.held.get(name)
             if storage is None:
                 continue
-            both = pointer.startswith("in_out")
-            writes = both or pointer.startswith("out")
-            self._touch(
-                storage, statement.line, statement.call, pointer, name, both or not writes, writes
-            )
+            reads, writes = directions(pointer)
+            self._touch(storage, statement.line, statement.call, pointer, name, reads, writes)
             reuse = self.waiting.pop(name, None)
-            if reuse is not None and both:
+            if reuse is not None and reads and writes:
                 reuse.in_place = f"{statement.call.kernel}:{statement.call.handle}"
 
     def _extern_call(self, statement: WrapperLine) -> None:
