@@ -111,14 +111,8 @@ class CppWrapper(PythonWrapper):
         arguments = arguments_at(match.string, match.end() - 1)
         if len(arguments) < 7:
             return None
-        pool = self.layouts.get(arguments[0])
-        made = WrapperLine(number, "allocate", [], [arguments[0]])
-        made.inside, made.offset = arguments[0], arguments[1]
-        device = pool.device if pool is not None else ""
-        shape, stride = self._sizes(arguments[4]), self._sizes(arguments[5])
-        self.pooled[arguments[6].removeprefix("&")] = sized(
-            made, Layout(shape, stride, dtype_of(arguments[2]), device)
-        )
+        del arguments[3]  # the number of dimensions
+        self.pooled[arguments[5].removeprefix("&")] = self._in_pool(number, [], arguments)
         return WrapperLine(number, "other", uses=[arguments[0]])
 
     def _held(self, match: re.Match[str], number: int) -> WrapperLine | None:
@@ -147,11 +141,8 @@ class CppWrapper(PythonWrapper):
         name, before = match.groups()
         kind: LineKind = "reuse" if "// reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [name], [before])
-        old = self.layouts.get(before) or Layout()
-        if len(arguments) > 3:
-            shape, stride = self._sizes(arguments[1]), self._sizes(arguments[2])
-            made.layout = Layout(shape, stride, old.dtype, old.device)
-            made.offset = arguments[3].rstrip("L")
+        made.layout = self._laid_out(before, arguments)
+        made.offset = arguments[3].rstrip("L") if len(arguments) > 3 else ""
         return made
 
     def _sizes(self, argument: str) -> tuple[str, ...]:

@@ -163,12 +163,15 @@ class PythonWrapper:
         arguments = arguments_at(match.string, match.string.find("("))
         if len(arguments) < 5:
             return None
-        pool = self.layouts.get(match.group(2))
-        made = WrapperLine(number, "allocate", [match.group(1)], [match.group(2)])
-        made.inside, made.offset = match.group(2), arguments[1]
-        device = pool.device if pool is not None else ""
-        layout = Layout(sizes(arguments[3]), sizes(arguments[4]), dtype_of(arguments[2]), device)
-        return sized(made, layout)
+        return self._in_pool(number, [match.group(1)], arguments)
+
+    def _in_pool(self, number: int, names: list[str], arguments: list[str]) -> WrapperLine:
+        """An allocation by pool, offset, dtype, sizes and strides."""
+        pool, offset, dtype = arguments[:3]
+        device = (self.layouts.get(pool) or Layout()).device
+        made = WrapperLine(number, "allocate", names, [pool], inside=pool, offset=offset)
+        shape, stride = self._sizes(arguments[3]), self._sizes(arguments[4])
+        return sized(made, Layout(shape, stride, dtype_of(dtype), device))
 
     def _viewed(self, match: re.Match[str], number: int) -> WrapperLine:
         """`buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0); del buf3  # reuse`"""
@@ -177,12 +180,20 @@ class PythonWrapper:
         frees = _deleted(line)
         kind: LineKind = "reuse" if frees or "# reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [match.group(1)], [match.group(2)], frees)
-        before = self.layouts.get(match.group(2)) or Layout()
-        if len(arguments) > 2:
-            shape, stride = sizes(arguments[1]), sizes(arguments[2])
-            made.layout = Layout(shape, stride, before.dtype, before.device)
+        made.layout = self._laid_out(match.group(2), arguments)
         made.offset = arguments[3] if len(arguments) > 3 else ""
         return made
+
+    def _laid_out(self, name: str, arguments: list[str]) -> Layout | None:
+        """The layout of a buffer with the sizes and strides in a call's arguments."""
+        if len(arguments) < 3:
+            return None
+        known = self.layouts.get(name) or Layout()
+        shape, stride = self._sizes(arguments[1]), self._sizes(arguments[2])
+        return Layout(shape, stride, known.dtype, known.device)
+
+    def _sizes(self, argument: str) -> tuple[str, ...]:
+        return sizes(argument)
 
     def _moved(self, match: re.Match[str], number: int) -> WrapperLine | None:
         """`buf3 = buf1; del buf1  # reuse`; no `del` where the memory belongs to a pool."""
@@ -201,13 +212,9 @@ class PythonWrapper:
     def _asserted(self, name: str, line: str, opened: int, number: int) -> WrapperLine:
         """An assertion of a buffer's sizes and strides, whose arguments begin at a bracket."""
         made = WrapperLine(number, "assert", uses=self._names(line))
-        arguments = arguments_at(line, opened)
-        if len(arguments) > 2:
-            known = self.layouts.get(name) or Layout()
-            shape, stride = sizes(arguments[1]), sizes(arguments[2])
-            made.layout = Layout(shape, stride, known.dtype, known.device)
-            if name in self.layouts:
-                self.layouts[name] = made.layout
+        made.layout = self._laid_out(name, arguments_at(line, opened))
+        if made.layout is not None and name in self.layouts:
+            self.layouts[name] = made.layout
         return made
 
     def _names(self, line: str) -> list[str]:
