@@ -72,47 +72,35 @@ class Meter:
     def upload(self) -> None:
         """Checks the packed size."""
         if self.packed > self.limits.max_upload_bytes:
-            raise Refused(
-                f"{self.where} is {size_text(self.packed)}; "
-                f"the limit is {size_text(self.limits.max_upload_bytes)}",
-                _raise("max_upload_bytes", "upload less at a time"),
-                "max_upload_bytes",
-            )
+            limit = size_text(self.limits.max_upload_bytes)
+            what = f"{self.where} is {size_text(self.packed)}; the limit is {limit}"
+            raise _over("max_upload_bytes", what, "upload less at a time")
 
     def member(self, count: int = 1) -> None:
         """Counts members: files and folders alike."""
         self.spent.members += count
         if self.spent.members > self.limits.max_members:
-            raise Refused(
-                f"{self.whole} holds more than {self.limits.max_members:,} files and folders",
-                _raise("max_members", "upload fewer files"),
-                "max_members",
-            )
+            what = f"{self.whole} holds more than {self.limits.max_members:,} files and folders"
+            raise _over("max_members", what, "upload fewer files")
 
     def add(self, count: int) -> None:
         """Counts unpacked bytes."""
         self.unpacked += count
         self.spent.unpacked += count
         if self.spent.unpacked > self.limits.max_unpacked_bytes:
-            raise Refused(
-                f"{self.whole} is more than {size_text(self.limits.max_unpacked_bytes)} "
-                "when unpacked",
-                _raise("max_unpacked_bytes", "upload less at a time"),
-                "max_unpacked_bytes",
-            )
+            limit = size_text(self.limits.max_unpacked_bytes)
+            what = f"{self.whole} is more than {limit} when unpacked"
+            raise _over("max_unpacked_bytes", what, "upload less at a time")
         allowed = max(RATIO_FLOOR, self.limits.max_ratio * self.packed)
         if self.unpacked > allowed:
-            raise Refused(
-                f"{self.where} unpacks to more than {self.limits.max_ratio:,} times its size",
-                _raise("max_ratio", "upload the files themselves"),
-                "max_ratio",
-            )
+            what = f"{self.where} unpacks to more than {self.limits.max_ratio:,} times its size"
+            raise _over("max_ratio", what, "upload the files themselves")
         if self.progress is not None:
             self.progress(self.unpacked)
 
 
-def _raise(setting: str, otherwise: str) -> str:
-    return f"{otherwise}, or raise {PREFIX}{setting.upper()}"
+def _over(setting: str, what: str, otherwise: str) -> Refused:
+    return Refused(what, f"{otherwise}, or raise {PREFIX}{setting.upper()}", setting)
 
 
 def size_text(count: int) -> str:
