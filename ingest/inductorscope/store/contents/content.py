@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -44,12 +45,10 @@ class Content(msgspec.Struct, frozen=True):
             yield self.stored
         elif isinstance(self.stored, Path):
             with self.stored.open("rb") as file:
-                while piece := file.read(PIECE):
-                    yield piece
+                yield from iter(partial(file.read, PIECE), b"")
         else:
             self.stored.seek(0)
-            while piece := self.stored.read(PIECE):
-                yield piece
+            yield from iter(partial(self.stored.read, PIECE), b"")
 
     def data(self) -> bytes:
         return b"".join(self.pieces())

@@ -16,7 +16,6 @@ from sqlalchemy import (
     cast,
     column,
     func,
-    insert,
     literal_column,
     select,
     table,
@@ -27,6 +26,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import KIB, MIB
 from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.database.bulk import insert_returning
 from inductorscope.store.tables.models import TextFrame
 
 PIECE_LINES = 400
@@ -79,12 +79,10 @@ def _index(session: Session, digest: str) -> None:
         return
     if _is_postgresql(session):
         rows = [{"digest": digest, "first_line": first, "lines": n} for first, n, _ in pieces]
-        statement = insert(TextFrame).returning(TextFrame.id, sort_by_parameter_order=True)
-        ids = session.scalars(statement, rows).all()
+        ids = insert_returning(session, TextFrame, rows)
         update = text("UPDATE text_frames SET words = array_to_tsvector(:words) WHERE id = :id")
         for number, (_, _, plain) in zip(ids, pieces, strict=True):
-            words = sorted({word.lower()[:LONGEST_WORD] for word in _WORD.findall(plain)})
-            session.execute(update, {"id": number, "words": words})
+            session.execute(update, {"id": number, "words": sorted(words_of(plain))})
         return
     # Row by row, with ids chosen here: a statement of several rows would make FTS5 write a separate
     # segment. No other process writes during the transaction.

@@ -1,5 +1,6 @@
 """Reads stored contents: whole, piece by piece, or by lines."""
 
+import io
 import itertools
 from collections.abc import Iterator
 
@@ -158,8 +159,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest: list[bytes] = []
     held = 0
     for chunk in chunks:
-        lines = chunk.splitlines(keepends=True) if _plain(chunk) else _split(chunk)
-        for line in lines:
+        for line in io.BytesIO(chunk):
             if held < LONGEST_LINE:
                 rest.append(line)
                 held += len(line)
@@ -169,14 +169,3 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 held = 0
     if rest:
         yield b"".join(rest)
-
-
-def _plain(chunk: bytes) -> bool:
-    """Whether all lines end with line feeds: `splitlines` would also split at CR."""
-    return b"\r" not in chunk
-
-
-def _split(chunk: bytes) -> list[bytes]:
-    ended = [line + b"\n" for line in chunk.split(b"\n")]
-    last = ended.pop()[:-1]
-    return [*ended, last] if last else ended
