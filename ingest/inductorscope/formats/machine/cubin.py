@@ -11,6 +11,7 @@ import msgspec
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL_VALUE = struct.Struct("<II")
+_ATTRIBUTE = struct.Struct("<BBH")
 _CODE = b".text."
 MOST_SECTIONS = 10_000
 LONGEST_NAME = 4096
@@ -90,13 +91,9 @@ def _attributes(info: bytes) -> dict[int, int]:
     """Returns attribute → the largest value of any symbol."""
     found: dict[int, int] = {}
     at = 0
-    while at + 4 <= len(info):
-        form, attribute, length = (
-            info[at],
-            info[at + 1],
-            int.from_bytes(info[at + 2 : at + 4], "little"),
-        )
-        at += 4
+    while at + _ATTRIBUTE.size <= len(info):
+        form, attribute, length = _ATTRIBUTE.unpack_from(info, at)
+        at += _ATTRIBUTE.size
         if form != LONG_FORM:
             continue
         if length == _SYMBOL_VALUE.size and at + length <= len(info):

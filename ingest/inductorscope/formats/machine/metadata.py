@@ -35,24 +35,15 @@ class _Metadata(msgspec.Struct):
     target: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-class CompiledFacts(msgspec.Struct, frozen=True):
-    """One configuration of a kernel, as its `.json` describes it."""
-
-    key: str
-    """The name of its folder in Triton's cache."""
-    name: str = ""
-    arch: int = 0
-    """Compute capability: 90 is 9.0."""
-    options: dict[str, object] = msgspec.field(default_factory=dict)
-
-
 class CompiledKernel(msgspec.Struct):
     """One configuration of a kernel, as it is stored among the kernel's facts. A library of a C++
     kernel has no metadata."""
 
     key: str = ""
+    """The name of its folder in Triton's cache."""
     name: str = ""
     arch: int = 0
+    """Compute capability: 90 is 9.0."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     ran: bool = False
     """Whether it is known to have run, because it is the only one or autotuning chose it."""
@@ -66,7 +57,8 @@ class CompiledKernel(msgspec.Struct):
     """The stem of the file that its lines refer to; None for the hash of the kernel's source."""
 
 
-def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:
+def read_metadata(text: str, left_out: Counter[str]) -> CompiledKernel | None:
+    """Reads what the `.json` of a configuration says of it."""
     try:
         values = read_as(text, dict[str, object], left_out)
         read = msgspec.convert(values, _Metadata)
@@ -77,7 +69,7 @@ def read_metadata(text: str, left_out: Counter[str]) -> CompiledFacts | None:
     options = {
         name: values[name] for name, kind in OPTIONS.items() if isinstance(values.get(name), kind)
     }
-    return CompiledFacts(key, read.name, arch if isinstance(arch, int) else 0, options)
+    return CompiledKernel(key, read.name, arch if isinstance(arch, int) else 0, options)
 
 
 def read_best(text: str, left_out: Counter[str]) -> dict[str, dict[str, object]]:

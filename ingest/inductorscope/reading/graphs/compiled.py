@@ -8,13 +8,11 @@ from typing import TypeVar
 
 import msgspec
 
-from inductorscope.fields import view
 from inductorscope.formats.machine.cubin import CubinFacts, read_cubin
 from inductorscope.formats.machine.definitions import definition_of
 from inductorscope.formats.machine.metadata import (
     COMPILED,
     SOURCE_HASH,
-    CompiledFacts,
     CompiledKernel,
     hash_of,
     kernel_of_library,
@@ -107,26 +105,20 @@ class CompiledKernels(msgspec.Struct):
         source = next(filter(None, (source_named(texts.get(role, "")) for role in NAMING)), "")
         if not source:
             return False
-        facts = read_metadata(metadata, self.left_out) or CompiledFacts("")
-        key = _key(source, facts.name)
+        compiled = read_metadata(metadata, self.left_out) or CompiledKernel()
+        key = _key(source, compiled.name)
         if not self.definitions.get(key, ("", False))[1] and len(self.definitions) < MOST_SOURCES:
             definition = definition_of(texts.get(TTIR, ""), source, python)
             if definition[0]:
                 self.definitions[key] = definition
-        if facts.key in self.known:
+        if compiled.key in self.known:
             return False  # a log repeats what is in a cache
-        self.known |= {facts.key} - {""}
-        self.by_source.setdefault(key, []).append(
-            view(
-                CompiledKernel,
-                facts,
-                cubin,
-                options=self.chosen.get(facts.key, {}) | facts.options,
-                ran=facts.key in self.chosen,
-                files=files,
-                source=source,
-            )
-        )
+        self.known |= {compiled.key} - {""}
+        compiled.options = self.chosen.get(compiled.key, {}) | compiled.options
+        compiled.ran = compiled.key in self.chosen
+        compiled.registers, compiled.local = cubin.registers, cubin.local
+        compiled.files, compiled.source = files, source
+        self.by_source.setdefault(key, []).append(compiled)
         return True
 
     def add_library(self, file: File) -> None:
