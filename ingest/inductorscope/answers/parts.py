@@ -201,6 +201,12 @@ def run_of(session: Session, run_id: str) -> Run:
     return run
 
 
+def previous_run(session: Session, run: Run) -> str | None:
+    """Returns the id of the previous run of the same name."""
+    earlier = select(Run.id).where(Run.name == run.name, Run.created_at < run.created_at)
+    return session.scalar(earlier.order_by(Run.created_at.desc()).limit(1))
+
+
 def state_of(session: Session, run: Run) -> Hashable:
     """Returns what identifies the current state of a run, which changes while it is read, linked
     again, diagnosed or tried."""

@@ -20,7 +20,7 @@ from inductorscope.answers.compile.starting import (
     unsaid,
     what_if,
 )
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import RunName, previous_run
 from inductorscope.answers.time.script import script_of
 from inductorscope.fields import Hidden, Prose, view
 from inductorscope.formats.log.cache_keys import COMPONENTS_FROM, read_components
@@ -138,8 +138,7 @@ def startup_page(session: Session, run_id: str, other_id: str = "") -> StartupPa
     """Returns the page; without `other_id` beside the previous run of the same name, if any."""
     run_story = read_run_story(session, run_id)
     runs = _runs(session, run_story.run)
-    if not other_id:
-        other_id = _previous(session, run_story.run)
+    other_id = other_id or previous_run(session, run_story.run) or ""
     other = read_run_story(session, other_id) if other_id else None
     lookups = _lookups(run_story)
     off = bool(lookups) and all(lookup.event.outcome == "disabled" for lookup in lookups)
@@ -239,16 +238,6 @@ def _runs(session: Session, run: Run) -> list[RunName]:
         .limit(MOST_RUNS)
     )
     return [RunName(row.id, row.name) for row in session.execute(newest)]
-
-
-def _previous(session: Session, run: Run) -> str:
-    same_name = (
-        select(Run.id)
-        .where(Run.id != run.id, Run.name == run.name, Run.created_at <= run.created_at)
-        .order_by(Run.created_at.desc())
-        .limit(1)
-    )
-    return session.scalar(same_name) or ""
 
 
 def _lookups(run_story: RunStory) -> list[_Lookup]:

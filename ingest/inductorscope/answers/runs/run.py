@@ -20,6 +20,7 @@ from inductorscope.answers.parts import (
     graph_rows,
     kernel_rows,
     kernel_time,
+    previous_run,
     run_of,
     share,
     state_of,
@@ -136,12 +137,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
         RunPage,
         row,
         run,
-        previous=session.scalar(
-            select(Run.id)
-            .where(Run.name == run.name, Run.created_at < run.created_at)
-            .order_by(Run.created_at.desc())
-            .limit(1)
-        ),
+        previous=previous_run(session, run),
         reading=state if facts.reading else None,
         aligning=state if state.lines is not None else None,
         verdicts=[verdict for verdict in verdicts(facts) if verdict.label != row.verdict.label],
