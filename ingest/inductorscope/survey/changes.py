@@ -128,7 +128,8 @@ def _joined(found: Sequence[Change]) -> list[Change]:
     return heads
 
 
-def _compared(before: SurveyCell, after: SurveyCell, name: str) -> bool:
+def compared(before: SurveyCell, after: SurveyCell, name: str) -> bool:
+    """Returns whether two cells have a count, and nothing outside of the program changes it."""
     alike = all(before.made.get(fact) == after.made.get(fact) for fact in BY_ID[name].made)
     return alike and name in before.counts and name in after.counts
 
@@ -136,7 +137,7 @@ def _compared(before: SurveyCell, after: SurveyCell, name: str) -> bool:
 def _listed(before: SurveyCell, after: SurveyCell, nbytes: int) -> Iterator[Change]:
     """Compares what the locks list, without their lines."""
     for count in COUNTS:
-        if count.id in NOT_LISTED or not _compared(before, after, count.id):
+        if count.id in NOT_LISTED or not compared(before, after, count.id):
             continue
         was, now = (_whats(cell.details.get(count.id, ())) for cell in (before, after))
         for what in sorted(was.keys() | now.keys()):
@@ -166,7 +167,7 @@ def _without_lines(text: str) -> str:
 
 def _figures(before: SurveyCell, after: SurveyCell) -> Iterator[Change]:
     for name in FIGURES:
-        if _compared(before, after, name):
+        if compared(before, after, name):
             more = after.counts[name] - before.counts[name]
             if more:
                 what = "more" if more > 0 else "less"

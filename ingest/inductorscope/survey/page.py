@@ -15,6 +15,7 @@ from inductorscope.fields import Hidden, Prose
 from inductorscope.store.tables.models import Run
 from inductorscope.store.tables.surveys import SurveyCell
 from inductorscope.survey.cells import cells_of, rows_of, survey_named, version_order
+from inductorscope.survey.changes import compared
 from inductorscope.survey.events import AtlasEvent, events_of
 
 
@@ -105,9 +106,7 @@ def _cell(count: Count, cell: SurveyCell | None, before: SurveyCell | None) -> A
     if cell is None or value is None:
         failure = (cell.failure or "") if cell else ""
         return AtlasCell("", "", failure, (cell and cell.run_id) or "", None)
-    was = before.counts.get(count.id) if before else None
-    alike = before and all(before.made.get(fact) == cell.made.get(fact) for fact in count.made)
-    more = value - was if alike and was is not None else 0
+    more = value - before.counts[count.id] if before and compared(before, cell, count.id) else 0
     sign = "+" if more > 0 else "−"
     return AtlasCell(
         figure_text(count, value), f"{sign}{figure_text(count, abs(more))}" if more else "", "",
