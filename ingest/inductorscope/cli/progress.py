@@ -27,9 +27,6 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
         self._bars.stop()
 
     def __call__(self, step: str, done: int, total: int | None, unit: str | None) -> None:

@@ -17,10 +17,7 @@ def as_text(results: Sequence[Compared]) -> str:
 
 
 def _lines(result: Compared) -> Iterator[str]:
-    if not result.differences:
-        yield f"{result.model}: as locked"
-    else:
-        yield f"{result.model}: {summary(result)}"
+    yield f"{result.model}: {summary(result)}"
     for note in result.notes:
         yield f"  made with {note}"
     for difference in result.differences:

@@ -24,7 +24,8 @@ _LIMIT = "Dynamo recompile limit exceeded"
 def settle(story: Story) -> None:
     _leave_out_breaks(story)
     for compile_ in story.compiles:
-        _outcome(compile_)
+        if (compile_.codes or compile_.hits) and compile_.outcome not in {"failed", "exported"}:
+            compile_.outcome = "compiled"
         _place(story, compile_)
     _new_values(story)
     for number, facts in enumerate(story.logs):
@@ -45,13 +46,6 @@ def _leave_out_breaks(story: Story) -> None:
         else:
             kept.append(failure)
     story.failures = kept
-
-
-def _outcome(compile_: Compile) -> None:
-    if compile_.outcome in {"failed", "exported"}:
-        return
-    if compile_.codes or compile_.hits:
-        compile_.outcome = "compiled"
 
 
 def _place(story: Story, compile_: Compile) -> None:

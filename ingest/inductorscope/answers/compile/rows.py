@@ -180,20 +180,17 @@ def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[Histor
         step.record for history in changed for step in history.steps[:MOST_STEPS] if step.record
     ]
     records = run_story.records(wanted)
-    return [history_row(run_story, history, records) for history in changed]
-
-
-def history_row(
-    run_story: RunStory, history: History, records: dict[tuple[int, int], int]
-) -> HistoryRow:
-    return view(
-        HistoryRow,
-        history,
-        artifact=run_story.artifact(history.file),
-        compiles=len(history.steps),
-        changes=[ChangeRow(change_in_words(change), change.advice) for change in history.changes],
-        steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
-    )
+    return [
+        view(
+            HistoryRow,
+            history,
+            artifact=run_story.artifact(history.file),
+            compiles=len(history.steps),
+            changes=[ChangeRow(change_in_words(made), made.advice) for made in history.changes],
+            steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
+        )
+        for history in changed
+    ]
 
 
 def step_row(

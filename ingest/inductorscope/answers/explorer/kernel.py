@@ -299,6 +299,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         raise no_call(run, slug, name, handle)
     kernel, computed = rows[0][0], set(call.fx_nodes)
     works = [work for work in shared.works if work.kernel == name]
+    own = next((work for work in works if work.handle == handle), None)
     missing = "" if works else "The graph's code does not show the calls of this kernel."
     peaks = run_peaks(owner)
     made = CallsOfKernel(slug, kernel, works, peaks, shared.step_us)
@@ -336,7 +337,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             for each_call in kernel_by_permalink(session, call.permalink)
             if (each_call.run.id, each_call.graph.slug) != (run, slug)
         ],
-        work=next((_call_work(work) for work in works if work.handle == handle), None),
+        work=None if own is None else view(KernelCallWork, own, bytes=view(BytesMoved, own.bytes)),
         roofline=made.like(handle, times) if works else None,
         peaks=peaks,
         work_missing=shared.works_missing or missing,
@@ -440,10 +441,6 @@ def _errors(session: Session, run: str, slug: str, kernel: str) -> list[PlacedEr
     failures = failures_page(session, run).failures
     errors = [error for failure in failures for error in failure.errors]
     return [flaw for flaw in errors if flaw.sure and (flaw.graph, flaw.kernel) == (slug, kernel)]
-
-
-def _call_work(work: CallWork) -> KernelCallWork:
-    return view(KernelCallWork, work, bytes=view(BytesMoved, work.bytes))
 
 
 def _stacks(

@@ -73,7 +73,12 @@ def perform_job(settings: Settings, attempt: Attempt) -> int:
         # Files that were refused are of no use once the job says why.
         remove_upload(settings, factory, attempt.job_id)
     except MemoryError:
-        _fail(task, _memory_sentence(settings), traceback.format_exc())
+        limit = settings.capture_bytes / GIB
+        message = (
+            f"This needed more memory than its limit of {limit:g} GiB. "
+            f"Do less at a time, or raise {PREFIX}CAPTURE_BYTES."
+        )
+        _fail(task, message, traceback.format_exc())
     except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
         if is_full(error):
             return NO_ROOM
@@ -101,14 +106,6 @@ def _fail_unforeseen(task: Task, error: Exception) -> None:
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     message = f"This failed in a way that was not foreseen: {what}"
     _fail(task, message, without_password(traceback.format_exc()))
-
-
-def _memory_sentence(settings: Settings) -> str:
-    limit = settings.capture_bytes / GIB
-    return (
-        f"This needed more memory than its limit of {limit:g} GiB. "
-        f"Do less at a time, or raise {PREFIX}CAPTURE_BYTES."
-    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -74,10 +74,8 @@ def _write_facts(settings: Settings) -> None:
         left, before = 1, 0
         while left and left != before:  # unchanged while another process writes them
             with sessions(engine, read_only=True)() as session:
-                left, before = (
-                    facts.update(session, settings.facts, facts.AT_ONCE, merge=True),
-                    left,
-                )
+                before = left
+                left = facts.update(session, settings.facts, facts.AT_ONCE, merge=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

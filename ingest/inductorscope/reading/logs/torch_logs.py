@@ -25,16 +25,14 @@ def read_torch_log(
     if log.beyond_processes:
         notes.add(path, "messages of processes beyond the first 256", log.beyond_processes)
     if log.nodes or log.fusions or log.hints or log.tables.tables or not log.processes:
-        story.spoken.append(_spoken(path, log))
+        story.spoken.append(
+            Spoken(
+                path,
+                log.lines,
+                nodes=list(log.nodes.values()),
+                fusions=list(log.fusions.values()),
+                hints=list(log.hints.values()),
+                tables=log.tables.tables,
+            )
+        )
     return list(log.processes)
-
-
-def _spoken(path: str, log: TorchLogs) -> Spoken:
-    return Spoken(
-        path=path,
-        lines=log.lines,
-        nodes=list(log.nodes.values()),
-        fusions=list(log.fusions.values()),
-        hints=list(log.hints.values()),
-        tables=log.tables.tables,
-    )
