@@ -10,7 +10,7 @@ QUERIES = {
     "/runs/{run}/compile/diff": "?a={artifact}&b={artifact}",
 }
 """What some pages need besides their path."""
-REDIRECTS = {page.path for page in PAGES if page.show is not None}
+REDIRECTS = {page.path for page in PAGES if page.show or page.lead}
 OPENED = tuple(
     page.path + QUERIES.get(page.path, "")
     for page in PAGES

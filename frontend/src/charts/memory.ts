@@ -2,9 +2,8 @@
 
 import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
-import { startTableDownloads } from "./download";
 import { offer } from "./offer";
-import { type Chart, type Colours, listen, named, plot } from "./plot";
+import { type Chart, type Colours, listen, named, plot, startChart } from "./plot";
 
 interface Memory {
   points: Point[];
@@ -116,11 +115,7 @@ function lives(data: Memory) {
   });
 }
 
-function start(): void {
-  startTableDownloads();
-  const carried = document.querySelector("#memory-data")?.textContent;
-  if (!carried) return;
-  const data = JSON.parse(carried) as Memory;
+startChart("memory", (data: Memory) => {
   const charts = {
     held: {
       make: held(data),
@@ -154,6 +149,4 @@ function start(): void {
     });
     offer(name, place, chart.rows);
   }
-}
-
-start();
+});

@@ -5,7 +5,7 @@ import { outOfReach, sentenceOf } from "../shared/server";
 import { startJob } from "../upload/job";
 import { startForms } from "./forms";
 import { startTop } from "./header";
-import { startColours, startLines } from "./lines";
+import { startLines } from "./lines";
 import { startRuns } from "./runs";
 import { startSaved } from "./saved";
 import { announce } from "./share";
@@ -20,7 +20,6 @@ startSaved();
 startForms();
 startJob();
 startLines();
-startColours();
 
 // On a phone, the tabs of a run do not fit: scroll to the current one.
 for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current]")) {

@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.answers.compare.compare import compare_page
 from inductorscope.answers.compare.history import History, history
 from inductorscope.answers.compare.page import ComparePage
 from inductorscope.answers.compare.table import RunsCompared, runs_compared
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import RUNS_CODE
@@ -60,15 +59,12 @@ async def load_history(
     return await analysis(history, name, tag, figure, kernel)
 
 
-def show_several(
-    request: Request, parts: Shared, page: Annotated[RunsCompared, Depends(load_several)]
-) -> Response:
-    """Shows the table; redirects to the full comparison, from the older to the newer, if there are
-    two runs."""
-    if len(page.runs) == 2:
-        older, newer = sorted(page.runs, key=lambda run: run.created_at)
-        return RedirectResponse(urls.compare(older.id, newer.id), 302)
-    return parts.pages.render(request, "compare_several.html", page)
+def lead_several(page: RunsCompared) -> str | None:
+    """Leads to the full comparison, from the older to the newer, if there are two runs."""
+    if len(page.runs) != 2:
+        return None
+    older, newer = sorted(page.runs, key=lambda run: run.created_at)
+    return urls.compare(older.id, newer.id)
 
 
 @api.post(PATH, summary="Measure two runs", **starts(404, 422))

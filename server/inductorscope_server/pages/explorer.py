@@ -24,7 +24,7 @@ from inductorscope.answers.time.heat import Heat, heat
 from inductorscope.formats.vocabulary import OF_KERNELS, OPENED
 from inductorscope.store.runs.links import Links
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from inductorscope_server.access.rules import READS
 from inductorscope_server.web import openapi
@@ -35,7 +35,7 @@ from inductorscope_server.web.answers import (
 )
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
-from inductorscope_server.web.parts import Analysing, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Reading
 
 html = APIRouter()
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS], dependencies=[READS])
@@ -72,13 +72,9 @@ def load_graphs(session: Reading, run: RunId) -> RunGraphs:
     return run_graphs(session, run)
 
 
-def show_first(
-    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_graphs)]
-) -> Response:
-    """Redirects to the slowest graph; without one, shows a page that says how to get one."""
-    if page.slowest:
-        return RedirectResponse(urls.graph(page.run.id, page.slowest), 302)
-    return parts.pages.render(request, "no_graph.html", page)
+def lead_first(page: RunGraphs) -> str | None:
+    """Leads to the slowest graph; without one, the page says how to get one."""
+    return urls.graph(page.run.id, page.slowest) if page.slowest else None
 
 
 def load_head(session: Reading, run: RunId, slug: Slug, state: StateAsked) -> ExplorerHead:

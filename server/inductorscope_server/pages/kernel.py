@@ -1,6 +1,6 @@
 """The kernel page: source, nodes, calls, time, test case, benchmarks, edits; and permalinks."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Form, Query
 from inductorscope import urls
@@ -62,6 +62,22 @@ def _named(kernel: str) -> tuple[str, int]:
     return name, int(handle)
 
 
+class Call(NamedTuple):
+    """A call of a kernel, as its address names it."""
+
+    run: str
+    slug: str
+    name: str
+    handle: int
+
+
+async def _call(run: RunId, slug: Slug, kernel: KernelKey) -> Call:
+    return Call(run, slug, *_named(kernel))
+
+
+Called = Annotated[Call, Depends(_call)]
+
+
 def load_permalink(session: Reading, permalink: Permalink) -> PermalinkAnswer:
     """A permalink: a short address of a kernel call, derived from its content, so that it is the
     same on every server."""
@@ -80,46 +96,32 @@ def show_permalink(
     f"{PATH}/case.py", summary="A kernel's test case", **openapi.answers("text/x-python", 404, 422)
 )
 async def get_case(
-    analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey, attempt: AttemptId = 0,
-    operator: bool = False,
-) -> Response:  # fmt: skip
+    analysis: Analysing, call: Called, attempt: AttemptId = 0, operator: bool = False
+) -> Response:
     """A standalone file with the kernel, its FX nodes and inputs; it checks and times both.
     `attempt`: with that edit of the kernel. `operator`: instead, one that registers it with torch.
     """
-    name, handle = _named(kernel)
     try:
-        text = await analysis(
-            case_file, run, slug, name, handle, attempt=attempt, operator=operator
-        )
+        text = await analysis(case_file, *call, attempt=attempt, operator=operator)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
-    file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
-    return attached(text, f"{file.strip('_')}.py", "text/x-python")
+    file = "".join(letter if letter.isalnum() else "_" for letter in f"{call.name}_{call.handle}")
+    return attached(text, f"{file[-80:].strip('_')}.py", "text/x-python")
 
 
 @api.post(
     f"{PATH}/benchmark", dependencies=[RUNS_CODE], summary="Benchmark a kernel", **starts(404, 422)
 )
 def post_benchmark(
-    parts: Shared,
-    session: Reading,
-    run: RunId,
-    slug: Slug,
-    kernel: KernelKey,
-    body: BenchmarkRequest,
+    parts: Shared, session: Reading, call: Called, body: BenchmarkRequest
 ) -> Response:
     """A worker runs its test case on this machine; only for runs captured here."""
-    return started(_start(parts, session, run, slug, kernel, body))
+    return started(_start(parts, session, call, body))
 
 
-def _start(
-    parts: Parts, session: Reading, run: str, slug: str, kernel: str, body: BenchmarkRequest
-) -> str:
-    name, handle = _named(kernel)
-    call_of(session, run, slug, name, handle)  # raises NotHere
-    return parts.jobs.programs.benchmark(
-        BenchmarkAsked(run, slug, name, handle, **body.model_dump())
-    )
+def _start(parts: Parts, session: Reading, call: Call, body: BenchmarkRequest) -> str:
+    call_of(session, *call)  # raises NotHere
+    return parts.jobs.programs.benchmark(BenchmarkAsked(*call, **body.model_dump()))
 
 
 @api.post(
@@ -128,28 +130,23 @@ def _start(
     summary="Judge an edited kernel",
     **openapi.answers(Attempt, 403, 404, 422, 503),
 )
-async def post_judge(
-    request: Request, parts: Shared, run: RunId, slug: Slug, kernel: KernelKey, body: JudgeRequest
-) -> Response:
+async def post_judge(request: Request, parts: Shared, call: Called, body: JudgeRequest) -> Response:
     """Compiles the edit in a confined process, compares it with the original at the recorded
     shapes and at others, times both, and keeps the verdict; only for runs captured here. Without
     code it only starts the judge, which takes seconds."""
     await allow(request, parts)
-    name, handle = _named(kernel)
     why = "is typed in a browser"
     if not body.code.strip():
         refuse_unconfined(await parts.playground.ready(whose_turn()), why)
         return Response(status_code=204)
-    return as_json(await judged(parts, run, slug, (name, handle), body.code, why=why))
+    return as_json(await judged(parts, *call[:2], call[2:], body.code, why=why))
 
 
 @html.post(f"{PATH}/benchmark")
 def benchmark_by_form(
     parts: Shared,
     session: Reading,
-    run: RunId,
-    slug: Slug,
-    kernel: KernelKey,
+    call: Called,
     max_autotune: Annotated[bool, Form()] = False,
     profile: Annotated[bool, Form()] = False,
     without: Annotated[int | None, Form(ge=0, le=LARGEST)] = None,
@@ -157,4 +154,4 @@ def benchmark_by_form(
     """Starts the job and redirects to it."""
     options = {"max_autotune": max_autotune, "profile": profile, "without": without}
     body = BenchmarkRequest.model_validate(options)
-    return RedirectResponse(urls.job(_start(parts, session, run, slug, kernel, body)), 303)
+    return RedirectResponse(urls.job(_start(parts, session, call, body)), 303)

@@ -36,6 +36,9 @@ from inductorscope_server.web.security import is_loopback_name
 html = APIRouter()
 api = APIRouter(tags=[openapi.JOBS], dependencies=[RUNS_CODE])
 
+OfGraph = Annotated[str, Query(max_length=255)]
+AtLine = Annotated[int, Query(ge=0, le=10**9)]
+
 
 class PlayPage(msgspec.Struct, frozen=True):
     """The playground `/play` and a try `/play/{run}`."""
@@ -74,22 +77,13 @@ def load(parts: Shared) -> PlayPage:
     return _page(parts)
 
 
-def load_try(
-    parts: Shared,
-    session: Reading,
-    run: RunId,
-    graph: Annotated[str, Query(max_length=255)] = "",
-) -> PlayPage:
+def load_try(parts: Shared, session: Reading, run: RunId, graph: OfGraph = "") -> PlayPage:
     """A try with its code and options."""
     return _page(parts, try_of(session, run, graph))
 
 
 def load_fork(
-    parts: Shared,
-    session: Reading,
-    run: RunId,
-    slug: Slug,
-    line: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    parts: Shared, session: Reading, run: RunId, slug: Slug, line: AtLine = 0
 ) -> PlayPage:
     """A graph's own program, to edit and to compile beside the graph. `line`: of the graph after
     its passes."""

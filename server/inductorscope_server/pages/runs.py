@@ -102,13 +102,9 @@ def load_watched(session: Reading, key: Key) -> Watched:
     return watched(session, key)
 
 
-def show_watched(
-    request: Request, parts: Shared, page: Annotated[Watched, Depends(load_watched)]
-) -> Response:
-    """Redirects to the newest run; until there is one, shows a page that waits."""
-    if page.run is not None:
-        return RedirectResponse(urls.compile_story(page.run.id), 302)
-    return parts.pages.render(request, "watch.html", page)
+def lead_watched(page: Watched) -> str | None:
+    """Leads to the newest run; until there is one, the page waits."""
+    return None if page.run is None else urls.compile_story(page.run.id)
 
 
 def show_state(

@@ -12,7 +12,7 @@ from inductorscope import urls
 from inductorscope.answers.runs.tabs import run_tabs
 from inductorscope.plugins import PluginError
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.access.rules import READS
 from inductorscope_server.rendering.markdown import as_markdown, wants_markdown
@@ -41,8 +41,10 @@ class Page(msgspec.Struct, frozen=True):
     """The document about it, and the part of that."""
     fragment: str | None = None
     """Template of the part that htmx requests."""
+    lead: Callable[[Any], str | None] | None = None
+    """Takes the answer; returns the address to redirect to instead, if there is one."""
     show: Callable[..., Response] | None = None
-    """Handler of the page, if rendering a template is not enough: it redirects or sets headers."""
+    """Handler of the page, if rendering a template is not enough."""
     twin: Callable[..., Any] | None = None
     """Loads the twin's answer, if it differs from the page's."""
     needs: params.Depends = READS
@@ -99,8 +101,8 @@ def add_page(routes: APIRouter, page: Page, turn: Sequence[params.Depends]) -> N
     """Adds the routes of a page and its twin. No router is included for them, because FastAPI
     builds the routes of an included one twice, which takes half a second for all pages.
     `turn`: dependencies of both."""
-    handler = page.show or page.load
-    name = handler.__name__.partition("_")[2] or "page"  # of `load`, `load_name`, `show_name`
+    handler = page.show or page.lead or page.load
+    name = handler.__name__.partition("_")[2] or "page"  # of `load`, `load_name`, `lead_name`
     name = f"{handler.__module__.rpartition('.')[2]}_{name}"
     load = page.twin or page.load
 
@@ -113,6 +115,8 @@ def add_page(routes: APIRouter, page: Page, turn: Sequence[params.Depends]) -> N
         return as_json(answer)
 
     def show(request: Request, parts: Shared, answer: object = shown) -> Response:
+        if page.lead is not None and (elsewhere := page.lead(answer)):
+            return RedirectResponse(elsewhere, 302)
         return parts.pages.render(request, page.template, answer, fragment=page.fragment)
 
     routes.add_api_route(
