@@ -6,7 +6,8 @@
 It needs a GPU, torch with Triton, and what `inductorscope capture` needs: SQLAlchemy, msgspec,
 typer, numpy, scipy and a C compiler; no network. It begins no judgement after `--seconds`, gives
 each two minutes, and prints what failed with its traceback. The last line is a summary as JSON.
-Seconds are from the edited text to the verdict, with the process already warm.
+Seconds are from the edited text to the verdict, with the process already warm, and ready for this
+kernel as after opening its page. Before each it pauses as long as a quick edit takes.
 """
 
 import argparse
@@ -55,6 +56,7 @@ def make(train=False):
     )
 """
 ANSWERED_S = 120
+EDIT_S = 2.0
 SIDE_STREAM = """\
 with torch.cuda.stream(torch.cuda.Stream()):
     honest(given)
@@ -249,7 +251,7 @@ def main() -> None:
         kernels = captured(data, given.device)
         for kernel, found in kernels:
             print(f"{kernel}: {len(found.cases) - 1} further shapes", flush=True)
-        judge, protections = None, {}
+        judge, protections, ready = None, {}, ""
         for kernel, found, candidate in shown(kernels, given.kernel):
             if time.monotonic() - began > given.seconds:
                 print("The time is up.")
@@ -264,13 +266,18 @@ def main() -> None:
                     judge = open_judge.enter_context(judging(settings))
                     protections = judge.protections
                     print(f"warm after {time.perf_counter() - started:.1f} s; {protections}")
-                asked = time.perf_counter()
                 cases = found.cases
                 if candidate.instead:
                     lines = candidate.instead.splitlines()
                     cases = [replace(case, definition=lines) for case in cases]
+                order = order_of(cases, ORIGIN, candidate.text)
+                if order.original != ready:
+                    judge.judge(replace(order, candidate=""))
+                    ready = order.original
+                time.sleep(EDIT_S)
+                asked = time.perf_counter()
                 with limited(ANSWERED_S):
-                    verdict = judge.judge(order_of(cases, ORIGIN, candidate.text))
+                    verdict = judge.judge(order)
             except Exception as error:  # noqa: BLE001  # one failure must not end the rest
                 traceback.print_exc()
                 row["failed"] = repr(error)

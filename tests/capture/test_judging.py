@@ -138,6 +138,17 @@ def test_a_dishonest_kernel_is_refused(
     assert why in part.reasons[0], part
 
 
+def test_a_candidate_finds_nothing_of_the_one_before(judge: Judge) -> None:
+    if not judge.separated:
+        pytest.skip("candidates share the machine's files")
+    for own, other in (("one", "two"), ("two", "one")):
+        before = f"import pathlib\nassert not pathlib.Path('/tmp/{other}').exists()\n"
+        before += f"pathlib.Path('/tmp/{own}').touch()"
+        order = order_of(CASES, ORIGIN, whole(RECORDED, before, "return honest(given)"))
+        assert judge.judge(replace(order, candidate="")) == Verdict(unconfined={})  # gets ready
+        assert judge.judge(order).accepted
+
+
 def test_a_kernel_that_is_wrong_at_other_shapes_is_refused(judge: Judge) -> None:
     tail = "(ks0*ks1); x0+="
     text = definition(RECORDED).replace(tail, "(ks0*ks1 - (ks1 % 4 == 2)); x0+=", 1)

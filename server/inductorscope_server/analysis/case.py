@@ -7,6 +7,7 @@ from inductorscope.answers.explorer.kernel import edit_page
 from inductorscope.capturing.benchmark.text import case_text, operator_text
 from inductorscope.capturing.judging.order import Order, edited, order_of
 from inductorscope.jobs.work.benchmark import UPLOADED
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 
@@ -30,8 +31,11 @@ def case_file(
 def judge_order(
     session: Session, run: str, slug: str, kernel: str, handle: int, *, text: str
 ) -> Order:
-    """Raises NoCase."""
+    """Without text, the judge only gets ready. Raises NoCase."""
     found = cases_of(session, run, slug, kernel, handle)
     if not found.may_run:
         raise NoCase(f"{UPLOADED[0]}. {UPLOADED[1].capitalize()}.")
+    if not text.strip():
+        text = "\n".join(found.cases[0].definition)
+        return replace(order_of(found.cases, found.origin, text), candidate="")
     return order_of(found.cases, found.origin, text)

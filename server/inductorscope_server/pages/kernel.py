@@ -23,8 +23,7 @@ from inductorscope_server.access.rules import READS, RUNS_CODE
 from inductorscope_server.analysis.case import case_file
 from inductorscope_server.api.bodies import BenchmarkRequest, JudgeRequest, started, starts
 from inductorscope_server.pages.play import allow, is_on
-from inductorscope_server.serving.judging import judged, refuse_unconfined
-from inductorscope_server.serving.turns import whose_turn
+from inductorscope_server.serving.judging import asked, judged
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import as_json, attached
 from inductorscope_server.web.errors import Refusal
@@ -133,11 +132,11 @@ def _start(parts: Parts, session: Reading, call: Call, body: BenchmarkRequest) -
 async def post_judge(request: Request, parts: Shared, call: Called, body: JudgeRequest) -> Response:
     """Compiles the edit in a confined process, compares it with the original at the recorded
     shapes and at others, times both, and keeps the verdict; only for runs captured here. Without
-    code it only starts the judge, which takes seconds."""
+    code the judge only starts, and gets ready for edits of this kernel."""
     await allow(request, parts)
     why = "is typed in a browser"
     if not body.code.strip():
-        refuse_unconfined(await parts.playground.ready(whose_turn()), why)
+        await asked(parts, *call[:2], call[2:], "", why=why)
         return Response(status_code=204)
     return as_json(await judged(parts, *call[:2], call[2:], body.code, why=why))
 

@@ -1,6 +1,7 @@
 """Has an edit of a kernel judged by the playground's process, and keeps the verdict."""
 
 from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.judging.verdict import Verdict
 from inductorscope.answers.explorer.attempts import Attempt, kept_attempt
 from inductorscope.capturing.playground.order import Ready
 from starlette.concurrency import run_in_threadpool
@@ -11,17 +12,25 @@ from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts
 
 
-async def judged(
+async def asked(
     parts: Parts, run: str, slug: str, call: tuple[str, int], text: str, *, why: str
-) -> Attempt:
-    """`call`: the kernel's name and the handle; `why`: where the text comes from. Raises Refusal
-    unless the process is confined."""
+) -> Verdict:
+    """`call`: the kernel's name and the handle; `text`: if empty, the process only gets ready for
+    edits of the kernel; `why`: where the text comes from. Raises Refusal unless the process is
+    confined."""
     try:
         order = await parts.analysis(judge_order, run, slug, *call, text=text)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     refuse_unconfined(await parts.playground.ready(whose_turn()), why)
-    verdict = await parts.playground.judge(whose_turn(), order)
+    return await parts.playground.judge(whose_turn(), order)
+
+
+async def judged(
+    parts: Parts, run: str, slug: str, call: tuple[str, int], text: str, *, why: str
+) -> Attempt:
+    """Also keeps the verdict."""
+    verdict = await asked(parts, run, slug, call, text, why=why)
 
     def keep() -> Attempt:
         with parts.write.begin() as session:

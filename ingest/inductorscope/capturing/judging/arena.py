@@ -54,6 +54,11 @@ class Arena:
         self.memory = mmap.mmap(descriptor, nbytes)
         self.bytes = torch.frombuffer(self.memory, dtype=torch.uint8)
 
+    def pin(self) -> None:
+        """Lets a GPU copy from and to it directly, which takes a fraction of the time."""
+        torch.cuda.init()
+        torch.cuda.cudart().cudaHostRegister(self.bytes.data_ptr(), len(self.memory), 0)
+
     def regions(self, shape: Shape, calls: int) -> torch.Tensor:
         """Returns one row for each call."""
         size = region_bytes(shape)

@@ -48,20 +48,22 @@ BEFORE = marks()
 class Called:
     """A text whose kernel is called."""
 
-    def __init__(self, order: Order, text: str, memory: arena.Arena) -> None:
+    def __init__(self, order: Order, memory: arena.Arena) -> None:
         self.order, self.memory = order, memory
         self.on_gpu = order.device != "cpu"
-        if self.on_gpu:
-            torch.cuda.init()
-        pinned = _SIMD.search(text)
-        if pinned and int(pinned.group(1)) != pick_vec_isa().bit_width():
-            config.cpp_cache_precompile_headers = False  # those here are of other vectors
         self.module: dict[str, Any] = {"__name__": "case", "__file__": "kernel.py"}
-        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # it judges it
         self.calls: list[arena.Tensors] = []
         self.graph: Untyped = None
         self.held: list[torch.Tensor] = []
         """Memory of a GPU that was used before, so that other memory is used."""
+        if self.on_gpu:
+            memory.pin()
+
+    def load(self, text: str) -> None:
+        pinned = _SIMD.search(text)
+        if pinned and int(pinned.group(1)) != pick_vec_isa().bit_width():
+            config.cpp_cache_precompile_headers = False  # those here are of other vectors
+        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # it judges it
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         match asked["do"]:
@@ -115,11 +117,12 @@ class Called:
                 self.module["kernel"](given)
 
 
-def serve(order: Order, text: str, memory: arena.Arena, asked: BinaryIO, answers: int) -> None:
-    """Answers until the pipe closes or something fails."""
+def serve(order: Order, memory: arena.Arena, asked: BinaryIO, answers: int) -> None:
+    """Loads the text that is asked first, then answers until the pipe closes or something fails."""
     try:
         with torch.no_grad():
-            called = Called(order, text, memory)
+            called = Called(order, memory)
+            called.load(json.loads(asked.readline()))
             os.write(answers, b"{}\n")
             for line in asked:
                 os.write(answers, json.dumps(called.answer(json.loads(line))).encode() + b"\n")

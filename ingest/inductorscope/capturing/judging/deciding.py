@@ -6,6 +6,7 @@ It runs in a process of its own for each judgement, in which no judged code ever
 import os
 import time
 from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
@@ -32,16 +33,25 @@ CACHED = 3.0
 """A kernel may move its bytes so many times as fast as a copy: its operands may be closer."""
 LARGE = 32 * MIB
 """Bytes of operands that a processor takes long to write and to compare, so that less is tried."""
+OFTEN, OFTEN_S = 2000, 0.1
+"""How often a candidate is called on a GPU before it is timed, and for how many seconds at most."""
 ENOUGH = 3
 """Differences after which no more are looked for."""
 
 
-def decide_in(room: Room, kept: Path, order: Order) -> Verdict:
-    """Starts both sides and decides."""
+def decide_in(texts: Connection, room: Room, kept: Path, order: Order) -> None:
+    """Starts both sides, waits for the candidate's text, and sends the verdict."""
     kernel_calls.die_with_parent()
-    sides = [Side(order, text, room, kept) for text in (order.original, order.candidate)]
+    sides = [Side(order, room, kept, original=original) for original in (True, False)]
     try:
-        return Judging(order, *sides).verdict()
+        judging = Judging(order, *sides)
+        try:
+            judging.prepare()
+        except Ended as ended:
+            judging.error = str(ended)
+        texts.send(judging.verdict(texts.recv()))
+    except Exception as error:  # noqa: BLE001  # eager may raise anything
+        texts.send(Verdict(error=f"The judge failed: {type(error).__name__}: {error}"[:8000]))
     finally:
         for side in sides:
             side.end()
@@ -52,6 +62,7 @@ class Judging:
 
     def __init__(self, order: Order, original: Side, candidate: Side) -> None:
         self.order, self.original, self.candidate = order, original, candidate
+        self.error = ""
         self.memories = [
             arena.Arena(side.descriptor, side.nbytes) for side in (original, candidate)
         ]
@@ -67,16 +78,30 @@ class Judging:
         self.times: tuple[list[float], list[float]] = ([], [])
         self.disturbed = ""
 
-    def verdict(self) -> Verdict:
-        began, error = time.perf_counter(), ""
-        resources: tuple[dict[str, object], dict[str, object]] = ({}, {})
+    def prepare(self) -> None:
+        """Does what needs no candidate. Raises Ended."""
         if not self.on_gpu:
             torch.set_num_threads(1)  # the judged processes have the machine
+        elif not torch.cuda.is_available():
+            raise Ended(f"The kernel needs a {self.order.device} device: there is none here.")
+        for side in (self.original, self.candidate):
+            side.start()
+        self.original.send()
+        if self.on_gpu:
+            for memory in self.memories:
+                memory.pin()
+            shape = self.order.shapes[0]
+            for kind in reference.VALUES:  # the first comparison takes longest
+                same = self._filled(shape, 1, kind)
+                self._differ(same, same, same, shape, kind)
+
+    def verdict(self, text: str) -> Verdict:
+        began, error, self.candidate.text = time.perf_counter(), "", text
+        resources: tuple[dict[str, object], dict[str, object]] = ({}, {})
         try:
-            if self.on_gpu and not torch.cuda.is_available():
-                raise Ended(f"The kernel needs a {self.order.device} device: there is none here.")
-            self.original.start()
-            self.candidate.start()
+            if self.error:
+                raise Ended(self.error)
+            self.candidate.send()
             for side, name in ((self.original, "original"), (self.candidate, "candidate")):
                 try:
                     side.wait()
@@ -86,6 +111,8 @@ class Judging:
                 self._at(number)
             self._after()
             if not (self.wrong or self.dishonest):
+                if self.on_gpu:
+                    self._call_often()
                 self._time()
             resources = self.original.ask("resources"), self.candidate.ask("resources")
             self._after()
@@ -192,6 +219,16 @@ class Judging:
 
     # --- honest and fast ---
 
+    def _call_often(self) -> None:
+        """Calls the candidate before its calls are recorded, so that one that works only at first
+        is recorded when it no longer does."""
+        shape = self.order.shapes[0]
+        for side in (self.original, self.candidate):
+            side.ask("shape", shape=0, calls=1, shift=0)
+        self._both(self._filled(shape, 1, "normal"), shape)
+        took = self.candidate.run(10)
+        self.candidate.run(min(OFTEN, int(10 * OFTEN_S / took)))
+
     def _time(self) -> None:
         """Times batches in turns, with fresh operands each, and compares what they wrote."""
         shape, kind = self.order.shapes[0], "cuda" if self.on_gpu else "cpu"
@@ -201,6 +238,7 @@ class Judging:
             again = number >= 0 and not self.on_gpu
             for side in sides if again else ():
                 side.start()
+                side.send()
             for side in sides:
                 if again:
                     side.wait()

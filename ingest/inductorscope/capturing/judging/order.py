@@ -30,7 +30,7 @@ class Order(msgspec.Struct, frozen=True, tag="judgement"):
     kernel: str
     original: str
     candidate: str
-    """Texts of test cases."""
+    """Texts of test cases. Without a candidate the judge only gets ready for one."""
     reference: str
     """Text that defines `eager`, which is None if the graph does not say what is computed."""
     device: str

@@ -37,11 +37,11 @@ class Ended(Exception):
 class Side:
     """The original's or the candidate's process."""
 
-    def __init__(self, order: Order, text: str, room: Room, kept: Path) -> None:
+    def __init__(self, order: Order, room: Room, kept: Path, *, original: bool) -> None:
         """Forks the keeper. `kept`: folder of what originals compiled."""
-        self.order, self.text, nbytes = order, text, arena.most_bytes(order)
-        self.nbytes, self.descriptor = nbytes, os.memfd_create("judge")
-        os.ftruncate(self.descriptor, nbytes)
+        self.order, self.original, self.text = order, original, order.original
+        self.nbytes, self.descriptor = arena.most_bytes(order), os.memfd_create("judge")
+        os.ftruncate(self.descriptor, self.nbytes)
         asked, self.questions = os.pipe()
         self.answers, answering = os.pipe()
         self.process, self._kept, self._unread = 0, {0}, b""
@@ -52,7 +52,8 @@ class Side:
         os.close(answering)
 
     def start(self) -> None:
-        """Starts a process in place of the last. The memory is other memory, too. Raises Ended."""
+        """Starts a process in place of the last; it waits for the text. The memory is other
+        memory, too. Raises Ended."""
         if self.process:
             process_group.kill(self.keeper, without=self._kept)
             with suppress(Ended):
@@ -62,7 +63,10 @@ class Side:
         os.write(self.questions, b"\n")
         told = self._answer(START_S)
         self.process, self._kept = int(told["process"]), {self.keeper, int(told["first"])}
-        os.write(self.questions, b"\n")
+
+    def send(self) -> None:
+        """Sends the text to the process."""
+        os.write(self.questions, json.dumps(self.text).encode() + b"\n")
 
     def wait(self) -> None:
         """Waits until the process has loaded the text. Raises Ended."""
@@ -130,7 +134,7 @@ class Side:
         """Runs the text, a candidate's without any rights."""
         try:
             kernel_calls.die_with_parent()
-            if self.text is not self.order.original:
+            if not self.original:
                 on_gpu = self.order.device != "cpu"
                 confine.settle(base, separated=room.separated, local_sockets=on_gpu)
             os.environ.pop("PYTORCH_NVML_BASED_CUDA_CHECK", None)  # NVML is out of reach
@@ -138,22 +142,21 @@ class Side:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(base / CACHE)
             sys.argv = ["kernel.py"]
             with os.fdopen(asked, "rb") as questions:
-                questions.readline()  # until the judge has been told of this process
-                called.serve(self.order, self.text, memory, questions, answering)
+                called.serve(self.order, memory, questions, answering)
             os._exit(0)
         finally:
             os._exit(3)
 
     def _keep(self, room: Room, kept: Path, asked: int, answering: int) -> Never:
         try:
-            if ours := self.text is self.order.original:
+            if self.original:
                 room = replace(room, separated=False)
             memory = arena.Arena(self.descriptor, self.nbytes)
             for descriptor in {*range(3, confine.FILES)} - {asked, answering}:
                 with suppress(OSError):
                     os.close(descriptor)
             base = confine.enter(room, self.order.device)
-            if ours:
+            if self.original:
                 base = kept
             else:
                 for folder in ("home", CACHE):

@@ -14,7 +14,6 @@ import sys
 import tarfile
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import get_context
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Never
 
 import msgspec
+from msgspec.structs import replace as replace_struct
 
 from inductorscope.analyze.judging.verdict import Verdict
 from inductorscope.capturing import process_group
@@ -63,6 +63,7 @@ class Warm:
         self.room = Room(folder / "root", hidden=hidden)
         self.kept = folder / "kept"
         """What runs' own kernels compiled to, a folder for each."""
+        self.ready: Prepared | None = None
 
     def prepare(self, *, judges: bool) -> Ready:
         """`judges`: it is asked for judgements alone."""
@@ -112,19 +113,24 @@ class Warm:
         return _watched(keeper, order.seconds)
 
     def judge(self, order: Judgement) -> Verdict:
-        """Decides in a fork, since this process must have neither threads nor CUDA. A candidate
+        """Decides in a process that is ready for this original, or makes one ready."""
+        if self.ready is None or not self.ready.judges(order):
+            self.make_ready(order)
+        assert self.ready is not None
+        return self.ready.verdict(order.candidate)
+
+    def make_ready(self, order: Judgement) -> None:
+        """Starts the process that decides on the next candidate for this original. A candidate
         sees only what its own original compiled to."""
+        if self.ready is not None:
+            self.ready.end()
         kept = self.kept / hashlib.sha256(order.original.encode()).hexdigest()
         (kept / CACHE).mkdir(parents=True, exist_ok=True)
         os.utime(kept)
         for old in sorted(self.kept.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
         room = replace(self.room, shown=[*self.room.shown, str(kept)])
-        try:
-            with ProcessPoolExecutor(1, get_context("fork")) as fork:
-                return fork.submit(self.decide, room, kept, order).result()
-        except Exception as error:  # noqa: BLE001  # eager may raise anything
-            return Verdict(error=f"The judge failed: {type(error).__name__}: {error}"[:8000])
+        self.ready = Prepared(self.decide, room, kept, order)
 
     # --- in the fork that archives the files ---
 
@@ -163,6 +169,38 @@ class Warm:
             status = 0
         finally:
             os._exit(status)
+
+
+class Prepared:
+    """A process that is ready to decide on a candidate for one original. It is a fork, since the
+    warm process must have neither threads nor CUDA."""
+
+    def __init__(self, decide: Untyped, room: Room, kept: Path, order: Judgement) -> None:
+        fork = get_context("fork")
+        self.order = replace_struct(order, candidate="")
+        self.asked = False
+        self.ours, theirs = fork.Pipe()
+        self.process = fork.Process(target=decide, args=(theirs, room, kept, self.order))
+        self.process.start()
+        theirs.close()
+
+    def judges(self, order: Judgement) -> bool:
+        return not self.asked and replace_struct(order, candidate="") == self.order
+
+    def verdict(self, candidate: str) -> Verdict:
+        self.asked = True
+        try:
+            self.ours.send(candidate)
+            found: Verdict = self.ours.recv()
+        except (EOFError, OSError):
+            return Verdict(error="The judge failed: its process ended.")
+        return found
+
+    def end(self) -> None:
+        if not self.asked:
+            self.process.kill()
+        self.process.join()
+        self.ours.close()
 
 
 def _lay_out(base: Path, code: str, cache: Path) -> None:
@@ -243,7 +281,12 @@ def main(arguments: list[str] | None = None) -> int:
     say(warm.prepare(judges=given.judge))
     for line in sys.stdin.buffer:
         order = msgspec.json.decode(line, type=Order | Judgement)
-        say(warm.run(order) if isinstance(order, Order) else warm.judge(order))
+        if isinstance(order, Order):
+            say(warm.run(order))
+        else:
+            say(warm.judge(order) if order.candidate else Verdict())
+            if warm.room.separated:
+                warm.make_ready(order)
     return 0
 
 
