@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inductorscope.analyze.benchmark.case import KernelCase
+from inductorscope.analyze.judging import configurations
 from inductorscope.answers.explorer.judging import Judgeable, cases_of
 from inductorscope.capturing.judging.order import order_of
 from inductorscope.capturing.judging.run import judging
@@ -86,7 +87,6 @@ return given"""
 FIRST_ONLY = """\
 calls.append(0)
 return honest(given) if len(calls) < 200 else given"""
-_DECORATOR = re.compile(r"@triton_heuristics\.\w+\(.*?\n\)\n(?=@triton\.jit)", re.S)
 _BLOCK = re.compile(r"(\w+BLOCK) ?: ?tl\.constexpr(?! ?=)")
 _STORE = re.compile(r"(tl\.store\([^,]+, )(tmp\d+)(, )")
 
@@ -105,24 +105,11 @@ class Candidate(NamedTuple):
 
 def configured(text: str, warps: int, **blocks: int) -> str:
     """Returns the definition with one configuration in place of Inductor's choice."""
-    found, names = _DECORATOR.search(text), _BLOCK.findall(text)
-    if found is None or "XBLOCK" not in names:
+    names = _BLOCK.findall(text)
+    if "XBLOCK" not in names:
         return text
-    metas = (
-        "".join(
-            line + "\n"
-            for line in found.group().splitlines()
-            if line.strip().startswith(("triton_meta=", "inductor_meta="))
-        )
-        .rstrip()
-        .rstrip(",")
-    )
-    config = {name: blocks.get(name, blocks["XBLOCK"]) for name in names}
-    made = (
-        f"@triton_heuristics.fixed_config(\n    {config | {'num_warps': warps, 'num_stages': 1}},\n"
-        f"    filename=__file__,\n{metas}\n)\n"
-    )
-    return text[: found.start()] + made + text[found.end() :]
+    sizes = {name: blocks.get(name, blocks["XBLOCK"]) for name in names}
+    return configurations.configured(text, sizes, warps)
 
 
 def honest(case: KernelCase) -> Iterator[Candidate]:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+from inductorscope.analyze.judging.configurations import configurations
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from playwright.sync_api import Page, expect
 
+from bench.judge.subject import cases, definition
 from tests.support.accessible import axe
 from tests.support.explorer import graph_address
 from tests.support.serving import Served, serve
@@ -98,6 +100,33 @@ def test_a_draft_stays_when_the_page_is_loaded_again(page: Page, kernel: str) ->
     page.route("**/judge", lambda route: route.abort())
     page.keyboard.press("Control+Enter")
     expect(page.locator(".judge-status")).to_contain_text("The server cannot be reached.")
+
+
+def test_configurations_are_judged_in_turn(page: Page, kernel: str) -> None:
+    page.goto(f"{kernel}/edit")
+    expect(page.locator(".cm-content")).to_be_focused()
+    source = definition(cases()[0]).split("'''")[1].strip()
+    parallel = source.replace("#pragma GCC ivdep", "#pragma omp parallel for num_threads(2)", 1)
+    page.evaluate(
+        "text => localStorage.setItem(`edit ${location.href}`, text)", parallel
+    )  # a draft
+    page.reload()
+    expect(page.locator(".cm-content")).to_contain_text("num_threads(2)")
+    page.get_by_role("button", name="Try configurations").press("Enter")
+    expect(page.locator(".judge-status")).to_contain_text(
+        "an attempt of its own", timeout=PATIENCE_MS
+    )
+    rows = page.locator(".sweep tr")
+    offered = configurations(parallel)
+    expect(rows).to_have_count(len(offered) + 1)
+    expect(rows.first).to_contain_text("as it is")
+    assert axe(page) == []
+    rows.filter(has_text="1 thread").get_by_role("link").click()
+    expect(page.get_by_test_id("verdict")).to_contain_text("accepted")
+    expect(page.locator(".cm-content")).to_contain_text("num_threads(1)")
+    page.get_by_role("button", name="Back to the original").press("Enter")
+    page.get_by_role("button", name="Try configurations").press("Enter")
+    expect(page.locator(".judge-status")).to_contain_text("There is nothing to choose")
 
 
 def test_uploaded_code_is_not_judged(page: Page, zoo: Served) -> None:

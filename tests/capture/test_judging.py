@@ -1,5 +1,6 @@
 """The judge of kernels: honest ones pass; wrong and dishonest ones are refused with the reason."""
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.judging.configurations import configurations
 from inductorscope.analyze.judging.shapes import allowed
 from inductorscope.analyze.judging.verdict import Verdict, of_time, verdict_lines
 from inductorscope.analyze.measure.judge import judge as measured
@@ -218,3 +220,31 @@ def test_a_kernel_of_a_gpu_is_not_judged_without_one(judge: Judge) -> None:
     order = order_of([RECORDED], ORIGIN, definition(RECORDED))
     verdict = judge.judge(replace(order, device="cuda"))
     assert verdict.error == "The kernel needs a cuda device: there is none here."
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count", "first"),
+    [
+        ("triton_red_fused_amax_0", 12, "XBLOCK 1, R0_BLOCK 1024, 4 warps, 1 stage"),
+        ("triton_per_fused_amax_1", 12, "XBLOCK 1, 2 warps, 1 stage"),
+    ],
+)
+def test_configurations_of_a_triton_kernel_name_their_choice(
+    kernel: str, count: int, first: str, fixtures: Path
+) -> None:
+    code = (fixtures / "judged-gpu" / "output_code.py").read_text()
+    text = code.partition(f"async_compile.triton('{kernel}', '''")[2].partition("'''")[0]
+    offered = configurations(text)
+    assert len({choice.text for choice in offered}) == count
+    assert offered[0].label == first
+    for choice in offered:
+        ast.parse(choice.text)
+        assert "@triton_heuristics.fixed_config(" in choice.text
+        assert "triton_meta={'signature'" in choice.text
+    assert configurations("def kernel(): pass") == []
+
+
+def test_configurations_of_a_cpp_kernel_are_its_threads() -> None:
+    offered = configurations("#pragma omp parallel num_threads(2)\n{}")
+    assert offered[0].text == "#pragma omp parallel num_threads(1)\n{}"
+    assert offered[0].label == "1 thread"

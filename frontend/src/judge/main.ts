@@ -2,8 +2,10 @@
 
 import { startTop } from "../page/header";
 import { Editor } from "../play/editor";
-import type { Attempt } from "../shared/api";
+import type { Attempt, Configurations } from "../shared/api";
+import { count } from "../shared/figures";
 import { ask, askText, sentenceOf } from "../shared/server";
+import { drawTimes, type Tried } from "./sweep";
 
 class Judging {
   private readonly editor: Editor;
@@ -21,6 +23,7 @@ class Judging {
     this.showError();
     this.editor.view.focus();
     this.button?.addEventListener("click", () => void this.judge());
+    document.querySelector("#sweep")?.addEventListener("click", () => void this.sweep());
     document.querySelector("#original")?.addEventListener("click", () => {
       this.editor.text = typed.dataset.original ?? "";
       this.editor.view.focus();
@@ -65,6 +68,33 @@ class Judging {
       if (this.editor.text === code) this.showError();
       else this.keep();
       this.say(`Shown ${((performance.now() - begin) / 1000).toFixed(1)} s after the edit.`);
+    } catch (trouble) {
+      this.say(sentenceOf(trouble));
+    }
+    this.busy = false;
+  }
+
+  /** Have other configurations of what is typed judged in turn, and draw their times. */
+  private async sweep(): Promise<void> {
+    if (this.busy) return;
+    this.busy = true;
+    const begin = performance.now();
+    const tried: Tried[] = [];
+    try {
+      const address = `${this.root.dataset.api}/configurations`;
+      const body = { code: this.editor.text };
+      const { offered } = await ask<Configurations>(address, { method: "POST", body });
+      for (const { label, text } of offered) {
+        this.say(`Judging ${tried.length + 1} of ${offered.length}: ${label} …`);
+        tried.push({ label, attempt: await this.send(text) });
+        drawTimes(this.part(".sweep"), tried);
+      }
+      const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+      this.say(
+        offered.length
+          ? `${count(tried.length, "configuration")} in ${seconds} s. Each is an attempt of its own.`
+          : "There is nothing to choose: it names no blocks that are known here, and no threads.",
+      );
     } catch (trouble) {
       this.say(sentenceOf(trouble));
     }

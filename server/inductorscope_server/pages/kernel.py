@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends, Form, Query
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.judging.configurations import Configurations, configurations
 from inductorscope.answers.explorer.attempts import Attempt
 from inductorscope.answers.explorer.benchmark import CaseCheck, call_of, case_check
 from inductorscope.answers.explorer.kernel import (
@@ -139,6 +140,18 @@ async def post_judge(request: Request, parts: Shared, call: Called, body: JudgeR
         await asked(parts, *call[:2], call[2:], "", why=why)
         return Response(status_code=204)
     return as_json(await judged(parts, *call[:2], call[2:], body.code, why=why))
+
+
+@api.post(
+    f"{PATH}/configurations",
+    dependencies=[RUNS_CODE],
+    summary="Offer other configurations of an edited kernel",
+    **openapi.answers(Configurations, 422),
+)
+def post_configurations(_: Called, body: JudgeRequest) -> Response:
+    """A dozen texts that differ in blocks, warps and stages, or in threads; none if there is
+    nothing to choose. The judge says which is faster."""
+    return as_json(Configurations(configurations(body.code)))
 
 
 @html.post(f"{PATH}/benchmark")

@@ -11,7 +11,9 @@ from inductorscope.capturing.benchmark.text import case_text, numbers_of, refere
 from inductorscope.capturing.launch import Swap
 
 _QUOTES = re.compile("'''|\"\"\"")
-WHOLE = "def kernel("
+WHOLE_CASE = "def kernel("
+WHOLE = "whole"
+"""File in a folder of what an original compiled: none of it is half-written."""
 DEFINES = "async_compile."
 
 
@@ -45,7 +47,7 @@ def order_of(cases: Sequence[KernelCase], origin: str, candidate: str) -> Order:
     if not case.definition or case.results:
         raise NoCase(f"{case.kernel} is a library's kernel, and only generated ones are judged.")
     text = candidate
-    if WHOLE not in candidate:
+    if WHOLE_CASE not in candidate:
         text = case_text(edited(case, candidate), origin)
     return Order(
         kernel=case.kernel,
@@ -65,7 +67,7 @@ def swap_of(case: KernelCase, candidate: str) -> Swap:
 
 def edited(case: KernelCase, candidate: str) -> KernelCase:
     """Returns the case with the candidate in place of its kernel. Raises NoCase."""
-    if WHOLE in candidate:
+    if WHOLE_CASE in candidate:
         raise NoCase("A test case is more than a kernel: a step cannot run with it.")
     return replace(case, definition=_definition(case, candidate))
 

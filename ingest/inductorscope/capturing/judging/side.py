@@ -19,7 +19,7 @@ from typing import Any, Never
 
 from inductorscope.capturing import process_group
 from inductorscope.capturing.judging import arena, called
-from inductorscope.capturing.judging.order import Order
+from inductorscope.capturing.judging.order import WHOLE, Order
 from inductorscope.capturing.playground import confine, kernel_calls
 from inductorscope.capturing.playground.confine import Room
 from inductorscope.capturing.playground.order import CACHE
@@ -40,6 +40,7 @@ class Side:
     def __init__(self, order: Order, room: Room, kept: Path, *, original: bool) -> None:
         """Forks the keeper. `kept`: folder of what originals compiled."""
         self.order, self.original, self.text = order, original, order.original
+        self.kept = kept
         self.nbytes, self.descriptor = arena.most_bytes(order), os.memfd_create("judge")
         os.ftruncate(self.descriptor, self.nbytes)
         asked, self.questions = os.pipe()
@@ -71,6 +72,8 @@ class Side:
     def wait(self) -> None:
         """Waits until the process has loaded the text. Raises Ended."""
         self._answer(START_S)
+        if self.original:
+            (self.kept / WHOLE).touch()
 
     def ask(self, do: str, **details: object) -> dict[str, Any]:
         """Lets the process go on, and returns its answer. Raises Ended."""
@@ -162,7 +165,10 @@ class Side:
                 for folder in ("home", CACHE):
                     shutil.rmtree(base / folder, ignore_errors=True)
                 (base / "home").mkdir()
-                shutil.copytree(kept / CACHE, base / CACHE)
+                if (kept / WHOLE).exists():
+                    shutil.copytree(kept / CACHE, base / CACHE)
+                else:
+                    (base / CACHE).mkdir()
             if (first := os.fork()) == 0:  # if this ended, no further one could start
                 kernel_calls.die_with_parent()
                 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -26,6 +26,7 @@ from msgspec.structs import replace as replace_struct
 from inductorscope.analyze.judging.verdict import Verdict
 from inductorscope.capturing import process_group
 from inductorscope.capturing.inside.untyped import Untyped
+from inductorscope.capturing.judging.order import WHOLE
 from inductorscope.capturing.judging.order import Order as Judgement
 from inductorscope.capturing.playground import confine
 from inductorscope.capturing.playground.confine import Room
@@ -125,6 +126,8 @@ class Warm:
         if self.ready is not None:
             self.ready.end()
         kept = self.kept / hashlib.sha256(order.original.encode()).hexdigest()
+        if not (kept / WHOLE).exists():  # the process that compiled it may have been killed
+            shutil.rmtree(kept, ignore_errors=True)
         (kept / CACHE).mkdir(parents=True, exist_ok=True)
         os.utime(kept)
         for old in sorted(self.kept.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:

@@ -275,8 +275,8 @@ class _Join:
     def write_calls(
         self, graphs: list[GraphRead], orders: Sequence[LaunchOrder], count: int
     ) -> None:
-        """Gives calls their time per step. Kernels without a time get the sum of their calls: a
-        recorded graph does not name the operators that launched its library kernels."""
+        """Gives calls their time per step. Kernels without a time get the sum of their calls if all
+        have one: a recorded graph does not name the operators that launched its library kernels."""
         for graph in graphs:
             draft = graph.draft
             own = [order for order in orders if self.regions[order.region] is graph]
@@ -295,7 +295,11 @@ class _Join:
                 draft.call_times[number] = time
                 sums[position] = sums.get(position, 0.0) + time.time_us
                 runs[position] = runs.get(position, 0) + time.runs
+            calls = Counter(position for position, _ in set(draft.call_order))
+            timed = Counter(position for position, _ in times)
             for position, us in sums.items():
+                if position not in totals and timed[position] < calls[position]:
+                    continue  # a part of its time is not its time
                 kernel = draft.kernels[position]
                 more = us * count - totals.get(position, 0.0)
                 kernel.time_us = us

@@ -45,6 +45,7 @@ SHORTER = 0.7
 SAMPLED_LINES = 3
 SAMPLED = 0.05
 """Smallest share of a step of a sampled line."""
+BACKWARD = ".backward("
 ROUNDING = 1.01
 
 Place = tuple[str | None, int | None]
@@ -242,12 +243,14 @@ class Evidence(msgspec.Struct):
         longest = [line for line in longest if not again or line.again == again][:SAMPLED_LINES]
         step = self.step_us or 0.0
         lines = [
-            replace(shown, us=line.share * step)
+            (line.share, replace(shown, us=line.share * step))
             for line in longest
-            if line.share >= SAMPLED
             for shown in self.line(line.path, line.line)
         ]
-        return _within(lines, of)
+        most = [line for share, line in lines if share >= SAMPLED]
+        if most and all(BACKWARD in line.code for line in most):
+            most = [line for _, line in lines]  # those that it runs backward, however short
+        return _within(most, of)
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
