@@ -58,7 +58,7 @@ from inductorscope.answers.runs.diagnosis.products import (
     independent_products,
     masked_branches,
 )
-from inductorscope.answers.runs.diagnosis.slow_steps import done_again, slow_steps
+from inductorscope.answers.runs.diagnosis.slow_steps import done_again, growing_steps, slow_steps
 from inductorscope.answers.runs.diagnosis.step import autotune, overhead, slower_group
 from inductorscope.answers.runs.diagnosis.unchanging import (
     depending_on,
@@ -903,6 +903,15 @@ def test_what_steps_do_in_vain_is_a_cause(scripted: Evidence) -> None:
     assert slow_steps(with_steps(kinds=once, first_ms=times, lines=seen)) is None
     assert slow_steps(with_steps(kinds=kinds, first_ms=times)) is None  # nothing explains it
     assert slow_steps(with_steps(kinds=kinds, first_ms=times[::-1], lines=seen)) is None
+
+    timed = [("timed", 1, 40)]
+    longer = with_steps(kinds=timed, first_ms=[4.0 + at / 10 for at in range(40)], lines=seen)
+    grown = growing_steps(longer)
+    assert grown is not None
+    assert f"4.45{THIN}ms at first, 7.45{THIN}ms after 40 timed steps" in grown.what
+    assert [line.line for line in grown.lines] == [3]
+    shaken = [4.0 + at * 7 % 40 / 10 for at in range(40)]
+    assert growing_steps(with_steps(kinds=timed, first_ms=shaken, lines=seen)) is None
 
     assert unread_gradients(uneven) is None
     given = with_steps(unread_gradients={"teacher": 0.8})

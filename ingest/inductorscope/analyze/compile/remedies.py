@@ -22,7 +22,8 @@ REMEDIES = {
     "stride": "Always pass the same layout: `{argument}.contiguous()`.",
     "rank": "Always pass the same number of dimensions: `reshape` or `unsqueeze` before the call.",
     "number": "Pass it as a tensor: `torch.tensor({subject})`.",
-    "constant": "Each value has its own compile: `torch.compile` one function for each, and choose "
+    "constant": "Keep it out of the compiled code if nothing is computed from it, such as a name. "
+    "Else each value has its own compile: `torch.compile` one function for each, and choose "
     "outside of it, or leave it uncompiled if it computes little.",
     "switch": "Pass it as a tensor, and choose with `torch.where` or multiply by it. A few that "
     "seldom change may keep a compile for each value.",

@@ -29,6 +29,8 @@ _CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
 _EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
 
 NO_KERNEL = -1
+COPIES_INPUTS = "aten::_foreach_copy_"
+"""With it torch copies inputs before a recorded graph starts; not a library kernel of the code."""
 BY_CALLS = "matched by the order of the wrapper's calls"
 
 # The code's name → the operators that launch the work, which a profile names.
@@ -275,8 +277,8 @@ class _Join:
     def write_calls(
         self, graphs: list[GraphRead], orders: Sequence[LaunchOrder], count: int
     ) -> None:
-        """Gives calls their time per step. Kernels without a time get the sum of their calls if all
-        have one: a recorded graph does not name the operators that launched its library kernels."""
+        """Gives calls their time per step. Kernels without a time get the sum of their calls: a
+        recorded graph does not name the operators that launched its library kernels."""
         for graph in graphs:
             draft = graph.draft
             own = [order for order in orders if self.regions[order.region] is graph]
@@ -295,11 +297,7 @@ class _Join:
                 draft.call_times[number] = time
                 sums[position] = sums.get(position, 0.0) + time.time_us
                 runs[position] = runs.get(position, 0) + time.runs
-            calls = Counter(position for position, _ in set(draft.call_order))
-            timed = Counter(position for position, _ in times)
             for position, us in sums.items():
-                if position not in totals and timed[position] < calls[position]:
-                    continue  # a part of its time is not its time
                 kernel = draft.kernels[position]
                 more = us * count - totals.get(position, 0.0)
                 kernel.time_us = us
@@ -313,8 +311,8 @@ class _Join:
         """Returns, for each item, its kernel's position in the graph."""
         kernels: list[int | None] = []
         for item in order.items:
-            if order.replayed and item.op is not None:
-                kernels.append(NO_KERNEL)  # it copies inputs before the recorded graph starts
+            if item.op == COPIES_INPUTS or (order.replayed and item.op is not None):
+                kernels.append(NO_KERNEL)
                 continue
             if item.rows:
                 named = (self.kernels[row] for row in item.rows)

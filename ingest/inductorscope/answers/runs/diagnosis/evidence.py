@@ -45,7 +45,8 @@ SHORTER = 0.7
 SAMPLED_LINES = 3
 SAMPLED = 0.05
 """Smallest share of a step of a sampled line."""
-BACKWARD = ".backward("
+FORWARD, BACKWARD = 0.01, ".backward("
+"""Smallest share of a line, if the others only run lines backward."""
 ROUNDING = 1.01
 
 Place = tuple[str | None, int | None]
@@ -249,7 +250,7 @@ class Evidence(msgspec.Struct):
         ]
         most = [line for share, line in lines if share >= SAMPLED]
         if most and all(BACKWARD in line.code for line in most):
-            most = [line for _, line in lines]  # those that it runs backward, however short
+            most = [line for share, line in lines if share >= FORWARD]  # what it runs backward
         return _within(most, of)
 
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:

@@ -5,8 +5,10 @@ import re
 from inductorscope.analyze.time.facts import NO_DURATIONS
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
+from inductorscope.answers.runs.diagnosis.slow_steps import growing_steps
 from inductorscope.units import microseconds, percent, plural
 
+PROFILED = "a profiled one only"
 DENORMAL = 0.05
 """Smallest share of an argument's numbers."""
 STANDS_OUT = 0.1
@@ -16,14 +18,17 @@ _ADDS = re.compile(r"index_put|index_add|scatter|embedding_dense_backward|index_
 
 def disturbed(evidence: Evidence) -> Cause | None:
     """Something slowed the run down while it was measured."""
-    if not evidence.disturbed:
+    said = evidence.disturbed
+    if growing_steps(evidence):  # which explains that timed steps take longer than profiled ones
+        said = [sentence for sentence in said if PROFILED not in sentence]
+    if not said:
         return None
     return Cause(
         "disturbed",
-        evidence.disturbed[0],
+        said[0],
         "Capture again while nothing else runs. If it stays so, look at the steps' times on the "
         "page Time: the program itself may slow down as it goes on.",
-        why=" ".join((*evidence.disturbed[1:], "Shares of a step are shown instead of times.")),
+        why=" ".join((*said[1:], "Shares of a step are shown instead of times.")),
         urgent=True,
     )
 

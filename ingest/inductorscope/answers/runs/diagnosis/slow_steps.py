@@ -1,5 +1,6 @@
 """Causes in the lines in which a captured script is seen: in a few steps, or again in each."""
 
+from itertools import combinations
 from statistics import median
 
 from inductorscope.answers.runs.diagnosis.cause import Cause
@@ -16,6 +17,9 @@ SLOW_STANDS_OUT = 0.2
 EXPLAINED = 0.5
 """Part of that share in which the thread must have been seen outside of compiled code: else other
 programs or the machine may have slowed the steps down."""
+FEWEST_GROWING, GROWN, STEADILY = 20, 1.4, 0.8
+"""Of steps that grow: how many there must be, how many times as long the last quarter takes as the
+first, and the share of pairs, less that of the others, of which the later step takes longer."""
 AGAIN_STANDS_OUT = 0.1
 """Smallest share of a step that lines must take which do again what is needed once."""
 AGAIN = {
@@ -53,17 +57,44 @@ def done_again(evidence: Evidence) -> Cause | None:
     )
 
 
-def slow_steps(evidence: Evidence) -> Cause | None:
-    """A few steps take most of the time."""
-    first = evidence.steps
-    if evidence.disturbed or first.rows:  # a step is a call for one row
-        return None
-    times = [
+def _timed_ms(evidence: Evidence) -> list[float]:
+    steps = evidence.steps
+    return [
         ms
-        for kind, begin, end in first.kinds
-        for ms in first.first_ms[begin - 1 : end]
+        for kind, begin, end in steps.kinds
+        for ms in steps.first_ms[begin - 1 : end]
         if ms and kind == TIMED
     ]
+
+
+def growing_steps(evidence: Evidence) -> Cause | None:
+    """Steps take longer and longer."""
+    times = _timed_ms(evidence)
+    part = len(times) // 4
+    if len(times) < FEWEST_GROWING or median(times[-part:]) < GROWN * median(times[:part]):
+        return None
+    pairs = list(combinations(times[:: -(-len(times) // 60)], 2))
+    if sum((later > ms) - (later < ms) for ms, later in pairs) < STEADILY * len(pairs):
+        return None
+    usual = median(times[:part])
+    return Cause(
+        "growing steps",
+        f"Steps take longer and longer: {milliseconds(usual)} at first, "
+        f"{milliseconds(median(times[-part:]))} after {len(times)} timed steps.",
+        "What a step works on grows, such as a list of all results so far: keep a window or sums "
+        "of it, or do what takes long seldom.",
+        why="So its median says little.",
+        concerns=1 - usual * len(times) / sum(times),
+        urgent=True,
+        lines=evidence.sampled(0.0),
+    )
+
+
+def slow_steps(evidence: Evidence) -> Cause | None:
+    """A few steps take most of the time."""
+    first, times = evidence.steps, _timed_ms(evidence)
+    if evidence.disturbed or first.rows:  # a step is a call for one row
+        return None
     times = times[len(times) // 2 :]  # until then, some programs warm up
     usual = median(times or [0.0])
     slow = [ms for ms in times if ms > SLOW * usual]
@@ -91,4 +122,4 @@ def slow_steps(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (slow_steps, done_again)
+CHECKS = (growing_steps, slow_steps, done_again)

@@ -21,7 +21,7 @@ from inductorscope.answers.runs.diagnosis.costly import (
     FAR_FROM_ROOF,
 )
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.uncompiled import BUSY
+from inductorscope.answers.runs.diagnosis.uncompiled import BUSY, less_of, same_operators
 from inductorscope.answers.time.graph_facts import facts_of_graphs, slowest_graphs
 from inductorscope.answers.time.kernel_work import ALIGNED, KernelWork
 from inductorscope.formats.change import Change
@@ -508,17 +508,18 @@ def fallbacks(evidence: Evidence) -> Cause | Cleared | None:
         took = f"take {microseconds(us)}" if us else "are not in the graphs"
         return Cleared(f"Operators that Inductor leaves to eager {took}.")
     names = dict.fromkeys(f"`{kernel.name.removeprefix('torch.ops.')}`" for kernel in own)
+    kind, same = same_operators({kernel.name: kernel.us for kernel in own})
     fix = "Nothing fuses with them. Express them by operators that Inductor compiles"
     if on_complex_numbers(evidence):
         fix = "Inductor has no code for complex numbers: compute with real and imaginary parts"
+    fix += ", or write a Triton kernel." if evidence.on_device else "."
+    if sum(kernel.us for kernel in own if kernel.name in same) > us / 2:
+        fix = less_of(kind)
     return Cause(
         "fallbacks",
         f"Operators that Inductor does not compile take {microseconds(us)} of {evidence.step}: "
         f"{', '.join([*names][:3])}.",
-        fix
-        + (", or write a Triton kernel." if evidence.on_device else ".")
-        + " If only the largest or smallest are read, `torch.topk` sorts no others."
-        * any(".sort." in name for name in names),
+        fix,
         own[0].href(evidence.id),
         wins_us=us,
         kernels={kernel.id: kernel.us for kernel in own},

@@ -52,12 +52,13 @@ AT_ONCE = re.compile(r"aten::_(foreach|fused)_")
 VERY_OFTEN = 100
 """Times that an operator of one step runs, if a loop runs it object by object."""
 _SAME = re.compile(
-    r"::_?(index|gather|embedding|sort|topk|randperm|fft|linalg_(?!vector_norm)|cholesky|nonzero"
+    r"(?:::|aten\.)_?(index|gather|embedding|sort|topk|randperm|fft|linalg_svd"
+    r"|linalg_(?!vector_norm)|cholesky|nonzero"
     r"|unique|multinomial|bincount|histc|cdist|cum)"
     r"|(?:Mkldnn|Cudnn|mkldnn_|cudnn_)(?:Rnn|rnn)"
 )
 """Operators, beside products and convolutions, for which compiled code calls the same function."""
-_HINTS = {
+HINTS = {
     GEMM: "If an operand is mostly zeros, keep its other numbers: `to_sparse_csr()`; if its rows "
     "are one-hot, index instead; if it is float64, float32 takes half of the time.",
     CONVOLUTION: "If a kernel has hundreds of numbers, a product of spectra is faster: "
@@ -65,6 +66,8 @@ _HINTS = {
     "index": "Keep what belongs to one index side by side in memory: instead of `x[:, i]`, "
     "`y[i]` of `y = x.t().contiguous()`, which is made once.",
     "embedding": "If few rows of a table count, `sparse=True` keeps its gradient small.",
+    "linalg_svd": "If a matrix is not square, `full_matrices=False` leaves out the vectors that "
+    "only fill it up; `torch.linalg.svdvals` computes none.",
     "sort": "If only the largest or smallest are read, `torch.topk` sorts no others.",
     "randperm": "To draw few of many numbers, `torch.randint` does not shuffle them all.",
 }
@@ -95,7 +98,8 @@ class Shares(NamedTuple):
 def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     """Operators run in eager mode beside compiled code, or there is no compiled code at all."""
     shares, step = kernel_shares(evidence), evidence.step_us
-    if NO_STEPS in evidence.run.environment.get("missing", ()) and not evidence.graphs:
+    other, missing = uncalled(evidence), evidence.run.environment.get("missing", ())
+    if NO_STEPS in missing and not evidence.graphs and other is None:
         return Cause(
             "nothing compiled",
             "The program compiles nothing and calls no optimizer: everything runs in eager mode.",
@@ -105,7 +109,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         return None
     names = ", ".join(f"`{name}`" for name in [*shares.ops][:SHOWN])
     story, nothing = evidence.story.story, nothing_compiled(evidence, shares)
-    if uncalled(evidence) or (
+    if other is not None or (
         story is not None
         and (
             any(nothing or place.skips for place in break_places(story))
@@ -157,9 +161,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             "eager operator",
             f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in {slow}, "
             "which would take as long in it.",
-            f"{_HINTS.get(kind, '')} Give it less to do, or do it less often: if what it takes "
-            "stays the same, once before the steps.".lstrip(),
-            concerns=min(us / step, 1.0) * (1.0 if kind in _HINTS else VAGUE),
+            less_of(kind),
+            concerns=min(us / step, 1.0) * (1.0 if kind in HINTS else VAGUE),
             lines=_lines(evidence, us),
         )
     masks = [line for line in evidence.sampled(shares.eager) if BLOCK_MASK in line.code]
@@ -177,6 +180,12 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
         concerns=FUSED * shares.fuses / step,
         lines=masks or _lines(evidence, shares.eager),
     )
+
+
+def less_of(kind: str) -> str:
+    """Returns what to do about operators of this kind, which are the same in compiled code."""
+    fix = "Give it less to do, or do it less often: if what it takes stays the same, once before "
+    return f"{HINTS.get(kind, '')} {fix}the steps.".lstrip()
 
 
 def _lines(evidence: Evidence, us: float) -> list[CauseLine]:
