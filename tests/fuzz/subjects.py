@@ -39,6 +39,7 @@ from inductorscope.analyze.failures.text import explain
 from inductorscope.analyze.fusing.facts import facts_of
 from inductorscope.analyze.guards.conditions import conditions
 from inductorscope.analyze.guards.forecast import forecast
+from inductorscope.analyze.judging.configurations import configurations
 from inductorscope.analyze.judging.shapes import allowed
 from inductorscope.analyze.machine.figures import mix_of, widths_of
 from inductorscope.analyze.machine.loops import loops_of
@@ -431,6 +432,11 @@ def on_graphs() -> list[Subject]:
             ("Eq(Mod(s0, 4), 0)", "[2, 1024]"),
         ),
         Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
+        Subject(
+            "configurations of a kernel",
+            configurations,
+            (_read("judged-gpu/output_code.py").split("'''")[1], "omp parallel num_threads(2)"),
+        ),
         Subject(
             "cache records",
             lambda text: read_cache_answer("fx_graph_cache_miss", text.encode()),

@@ -8,10 +8,9 @@ import msgspec
 
 from inductorscope.units import plural
 
-_DECORATOR = re.compile(r"@triton_heuristics\.\w+\(.*?\n\)\n(?=@triton\.jit)", re.S)
 _META = re.compile(r"^ *(?:triton_meta|inductor_meta)=.*$", re.M)
-_BLOCK = re.compile(r"(\w+BLOCK) ?: ?tl\.constexpr(?! ?=)")
-_THREADS = re.compile(r"\bnum_threads\(\d+\)")
+_BLOCK = re.compile(r"\b(\w{1,30}BLOCK) ?: ?tl\.constexpr(?! ?=)")
+_THREADS = re.compile(r"\bnum_threads\(\d{1,4}\)")
 Blocks = dict[str, int]
 
 Sizes = tuple[tuple[int, ...], ...]
@@ -56,7 +55,7 @@ def configurations(text: str) -> list[Configuration]:
 
 def _choices(text: str) -> Iterator[tuple[Blocks, int, int]]:
     names, sizes = _BLOCK.findall(text), TWO
-    if _DECORATOR.search(text) is None:
+    if _decorator(text) is None:
         return
     if names == ["XBLOCK", "R0_BLOCK"]:
         sizes, more = REDUCED, ((4, 1), (8, 1), (8, 3))
@@ -74,10 +73,17 @@ def _choices(text: str) -> Iterator[tuple[Blocks, int, int]]:
 def configured(text: str, blocks: Blocks, warps: int, stages: int = 1) -> str:
     """Returns a Triton kernel with one configuration in place of Inductor's choice; as it is if it
     has none of its own."""
-    found = _DECORATOR.search(text)
+    found = _decorator(text)
     if found is None:
         return text
     config = {**blocks, "num_warps": warps, "num_stages": stages}
-    metas = "\n".join(line.rstrip(",") + "," for line in _META.findall(found.group()))
+    metas = "\n".join(line.rstrip(",") + "," for line in _META.findall(text[found]))
     made = f"@triton_heuristics.fixed_config(\n    {config},\n    filename=__file__,\n{metas}\n)\n"
-    return text[: found.start()] + made + text[found.end() :]
+    return text[: found.start] + made + text[found.stop :]
+
+
+def _decorator(text: str) -> slice | None:
+    """Returns where the decorator is that has Inductor's choice."""
+    end = text.find("@triton.jit")
+    begin = text.rfind("@triton_heuristics.", 0, max(end, 0))
+    return slice(begin, end) if begin >= 0 and text.endswith("\n)\n", begin, end) else None
