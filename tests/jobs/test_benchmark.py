@@ -150,6 +150,19 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
     assert compared >= 15
 
 
+def test_integers_stay_below_what_a_kernel_checks(texts: dict[str, str]) -> None:
+    from inductorscope.formats.code.output_code import parse_output_code
+
+    checked = 0
+    for call in parse_output_code(texts["code"]).calls:
+        case = kernel_case(case_texts(texts), call.kernel, call.handle)
+        said = re.findall(r"of bounds: 0 <= \w+ < (\d+)L", "\n".join(case.definition))
+        if said:
+            assert {operand.bound for operand in case.operands} == {min(map(int, said))}
+            checked += 1
+    assert checked > 1
+
+
 @pytest.mark.usefixtures("vectors")
 def test_a_job_benchmarks_a_kernel_of_a_capture(
     here: Settings, client: JobsClient, fixtures: Path, monkeypatch: pytest.MonkeyPatch

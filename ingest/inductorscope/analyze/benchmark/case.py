@@ -17,7 +17,7 @@ from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 # `TORCH_CHECK((0 <= tmp7) & (tmp7 < 8192L), …)`, `tl.device_assert((0 <= tmp4) & (tmp4 < 8192), …`
-_BOUND = re.compile(r"< (\d{1,12})L?\)")
+_BOUND = re.compile(r"< (?:at::vec::\w{1,20}<[\w,]{1,30}>\()?(\d{1,12})L?\)")
 _CHECKED = ("TORCH_CHECK(", "device_assert(", "AOTI_TORCH_CHECK(")
 _INTEGERS = ("int", "uint")
 
