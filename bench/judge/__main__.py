@@ -112,6 +112,8 @@ def shown(data: Path | None) -> Iterator[Shown]:
     for kind, edits in (("wrong", WRONG), ("honest", HARMLESS)):
         for name, replaced in edits:
             yield kind, name, order_of(subject, ORIGIN, edited(text, replaced))
+    for file in sorted((Path(__file__).parent / "blind").glob("*.cpp")):
+        yield "wrong", f"blind {file.stem}", order_of(subject, ORIGIN, file.read_text())
     yield (
         "honest",
         "test case",

@@ -1,0 +1,49 @@
+#include <torch/csrc/inductor/aoti_runtime/utils.h>
+#include <torch/csrc/inductor/cpp_prefix.h>
+extern "C"  void  kernel(const float* in_ptr0,
+                       const float* in_ptr1,
+                       float* out_ptr0,
+                       float* out_ptr1,
+                       const int64_t ks0,
+                       const int64_t ks1)
+{
+    std::atomic<int> inductor_cpu_integer_div_error{0};
+    inductor_cpu_integer_div_error_flag = &inductor_cpu_integer_div_error;
+    torch::aot_inductor::RAIIAtenRecordFunctionHandle record_graph_0_cpp_fused_abs_add_amax_clamp_clone_mul_sigmoid_t_0_("graph_0_cpp_fused_abs_add_amax_clamp_clone_mul_sigmoid_t_0", nullptr);
+    auto point = [&](int64_t idx) -> float
+    {
+        auto tmp0 = in_ptr0[static_cast<int64_t>(idx)];
+        auto tmp2 = in_ptr1[static_cast<int64_t>(idx)];
+        auto tmp1 = decltype(tmp0)(1) / (decltype(tmp0)(1) + std::exp(-tmp0));
+        auto tmp3 = float(tmp1 * tmp2);
+        auto tmp4 = std::abs(tmp0);
+        auto tmp5 = static_cast<float>(0.5);
+        auto tmp6 = min_propagate_nan(tmp4, tmp5);
+        return float(tmp3 + tmp6);
+    };
+    {
+        // few rows: one task; else four tasks, the first ones take one row more
+        const int64_t tasks = ks1 >= 64 ? 4 : 1;
+        const int64_t per = ks1 / tasks;
+        const int64_t extra = ks1 % tasks;
+        #pragma omp parallel for if(tasks > 1)
+        for(int64_t t=0; t<tasks; ++t)
+        {
+            const int64_t begin = t*per + (t < extra ? t : 0);
+            const int64_t end = begin + per + (t < extra ? 1 : 0);
+            for(int64_t x0=begin; x0<end; ++x0)
+            {
+                float tmp_acc0 = -std::numeric_limits<float>::infinity();
+                for(int64_t x1=0; x1<ks0; ++x1)
+                {
+                    const float tmp7 = point(x1 + ks0*x0);
+                    out_ptr0[x1 + ks0*x0] = tmp7;
+                    tmp_acc0 = max_propagate_nan(tmp_acc0, tmp7);
+                }
+                out_ptr1[x0] = tmp_acc0;
+            }
+        }
+    }
+    inductor_cpu_integer_div_error_flag = nullptr;
+    inductor_cpu_throw_if_integer_div_error(inductor_cpu_integer_div_error);
+}
