@@ -1,6 +1,7 @@
 """The judge of kernels: honest ones pass; wrong and dishonest ones are refused with the reason."""
 
 import ast
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.judging.configurations import configurations
 from inductorscope.analyze.judging.shapes import allowed
 from inductorscope.analyze.judging.verdict import Verdict, of_time, verdict_lines
@@ -110,6 +112,8 @@ def test_the_runs_own_kernel_is_accepted(judge: Judge) -> None:
     assert len(verdict.shapes) == 17
     assert verdict.judged is not None
     assert verdict_lines(verdict)[0].startswith("Accepted")
+    if shutil.which("objdump"):
+        assert verdict.machine == Difference()
 
 
 ELSEWHERE = "return honest({name: value.clone() for name, value in given.items()})"
@@ -160,6 +164,11 @@ def test_a_kernel_that_is_wrong_at_other_shapes_is_refused(judge: Judge) -> None
     assert verdict.shapes[0].ok
     assert [shape.ok for shape in verdict.shapes] == [shape.share <= 1 for shape in verdict.shapes]
     assert KERNEL in text
+    if shutil.which("objdump"):
+        assert verdict.machine is not None
+        shown = [line.text for hunk in verdict.machine.hunks for line in hunk if line.kind == "new"]
+        assert len(shown) == verdict.machine.new > 0
+        assert any("and " in line for line in shown)  # of the remainder by four
 
 
 def test_the_command_says_what_cannot_be_judged(tmp_path: Path) -> None:

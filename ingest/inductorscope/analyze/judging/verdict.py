@@ -1,10 +1,12 @@
 """The verdict on a kernel: is it correct, honest, faster; with reasons and figures."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.measure.judge import Judged, judge
 from inductorscope.fields import Prose
 from inductorscope.units import milliseconds, plural, signed_percent
@@ -12,6 +14,9 @@ from inductorscope.units import milliseconds, plural, signed_percent
 Answer = Literal["yes", "no", "not known"]
 TOLD = 3
 """Most reasons that are told."""
+MOST_DIFFERENT = 400
+"""Most instructions of a difference that is kept."""
+_ADDRESS = re.compile(r"0x[0-9a-f]{1,16}(?=\(%rip\))|\+0x[0-9a-f]{1,16}(?=>)")
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -55,6 +60,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Registers, spills and shared memory of a Triton kernel."""
     before: dict[str, Any] = {}
     """Those of the original."""
+    machine: Difference | None = None
+    """How the machine code of a C++ kernel differs from the original's, as its process says."""
     unconfined: dict[str, str] = {}
     """Protections that are missing here, with the reason."""
     error: str = ""
@@ -69,6 +76,7 @@ def concluded(
 ) -> Verdict:  # fmt: skip
     """Makes the verdict of what was found."""
     judged = judge(*times) if times[1] and not (error or dishonest) else None
+    before, after = ([*map(str, part.pop("instructions", []))] for part in resources)
     further = plural(max(len(shapes) - 1, 0), "further shape")
     beside = "eager, float64 and the original" if against_eager else "the original alone"
     checked = [f"{plural(tested, 'call')}, at {further} that the guards allow, beside {beside}."]
@@ -87,9 +95,19 @@ def concluded(
         gb_per_s=nbytes / judged.b_ms / 1e6 if judged and nbytes else None,
         before=resources[0],
         resources=resources[1],
+        machine=_compared(before, after) if before and after else None,
         error=error,
         seconds=seconds,
     )
+
+
+def _compared(before: list[str], after: list[str]) -> Difference:
+    """Compares instructions, without the addresses in them."""
+    keys = tuple([_ADDRESS.sub("", line) for line in code] for code in (before, after))
+    found = difference(before, after, keys=(keys[0], keys[1]))
+    if found.gone + found.new > MOST_DIFFERENT:
+        found.hunks = []
+    return found
 
 
 def of_time(judged: Judged | None, what: str, disturbed: str = "") -> Part:

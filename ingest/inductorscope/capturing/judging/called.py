@@ -5,10 +5,13 @@ import gc
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FunctionType
 from typing import Any, BinaryIO
 
@@ -20,6 +23,7 @@ from inductorscope.capturing.inside.untyped import Untyped
 from inductorscope.capturing.judging import arena
 from inductorscope.capturing.judging.order import Order, Shape
 
+MOST_INSTRUCTIONS = 1500
 _SIMD = re.compile(r"\bcpp\.simdlen = (\d+)")
 _WATCHED: tuple[Any, ...] = (
     torch, torch.Tensor, torch.cuda, torch.cuda.Event, torch.cuda.Stream, torch.cuda.CUDAGraph,
@@ -82,6 +86,8 @@ class Called:
                 now = marks()
                 changed = [name for name, _ in now.items() ^ BEFORE.items()]
                 return {"changed": changed, "threads": len(sys._current_frames())}
+            case "resources" if not self.on_gpu:
+                return {"instructions": _instructions()}
             case "resources" if "resources" in self.module:
                 return dict(self.module["resources"](self.module.get("KERNEL")))
         return {}
@@ -115,6 +121,23 @@ class Called:
         else:
             for given in self.calls:
                 self.module["kernel"](given)
+
+
+def _instructions() -> list[str]:
+    """Returns the machine code of the C++ kernel that was compiled last; empty without objdump."""
+    compiled = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).rglob("*.main.so")
+    newest = max(compiled, key=os.path.getmtime, default=None)
+    if newest is None or shutil.which("objdump") is None:
+        return []
+    command = ["objdump", "-d", "--no-show-raw-insn", "--no-addresses", str(newest)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found, ours = [], False
+    for line in printed.splitlines():
+        if line.startswith("<"):
+            ours = line.startswith("<kernel") and "@plt" not in line
+        elif ours and line.startswith("\t"):
+            found.append(line.strip().replace("\t", " "))
+    return found[:MOST_INSTRUCTIONS]
 
 
 def serve(order: Order, memory: arena.Arena, asked: BinaryIO, answers: int) -> None:

@@ -25,7 +25,7 @@ from inductorscope.capturing.playground.confine import Room
 from inductorscope.capturing.playground.order import CACHE
 from inductorscope.processes.dying import how_it_ended
 
-LONGEST_ANSWER = 64 * 1024
+LONGEST_ANSWER = 256 * 1024
 START_S, ANSWER_S, END_S = 150.0, 60.0, 0.1
 """Seconds for compiling, for an answer, and for ending."""
 
