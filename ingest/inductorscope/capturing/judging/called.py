@@ -67,7 +67,7 @@ class Called:
         pinned = _SIMD.search(text)
         if pinned and int(pinned.group(1)) != pick_vec_isa().bit_width():
             config.cpp_cache_precompile_headers = False  # those here are of other vectors
-        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # it judges it
+        exec(compile(text, "kernel.py", "exec"), self.module)  # noqa: S102  # judging is running it
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         match asked["do"]:
