@@ -76,8 +76,11 @@ KERNEL, MEMCPY, MEMSET = 0, 1, 2
 DEVICE_KINDS = ("kernel", "memcpy", "memset")
 NOWHERE = -1
 
-CODES = "iiiddqqi"
-"""Type codes of an event's columns: name, lane, kind, ts, us, external, correlation, shape."""
+CODES = {
+    "name": "i", "lane": "i", "kind": "i", "ts": "d", "us": "d", "external": "q",
+    "correlation": "q", "shape": "i",
+}  # fmt: skip
+"""An event's columns and their type codes."""
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -105,60 +108,38 @@ class Events:
     They may not fit into memory: each access reads a column.
     """
 
+    name: Numbers
+    lane: Numbers
+    kind: Numbers
+    """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a `LaunchEvent`,
+    or NOWHERE; for other events the index of their category."""
+    ts: Floats
+    us: Floats
+    external: Integers
+    correlation: Integers
+    shape: Numbers
+    """For kernels the index of a `LaunchShape`, or NOWHERE."""
+
     def __init__(self, folder: Path | None) -> None:
-        self._all = tuple(Column(code, folder) for code in CODES)
-        (
-            self._names, self._lanes, self._kinds, self._begins, self._lengths, self._externals,
-            self._correlations, self._shapes,
-        ) = self._all  # fmt: skip
+        self._columns = {name: Column(code, folder) for name, code in CODES.items()}
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name not in CODES:
+            raise AttributeError(name)
+        return self._columns[name].numbers()
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._columns["name"])
 
     def add(self, *columns: npt.NDArray[Any]) -> None:
         """Appends events, by the columns of `CODES`."""
-        for column, values in zip(self._all, columns, strict=True):
+        for column, values in zip(self._columns.values(), columns, strict=True):
             column.add(values)
 
     @property
-    def name(self) -> Numbers:
-        return self._names.numbers()
-
-    @property
-    def lane(self) -> Numbers:
-        return self._lanes.numbers()
-
-    @property
-    def ts(self) -> Floats:
-        return self._begins.numbers()
-
-    @property
-    def us(self) -> Floats:
-        return self._lengths.numbers()
-
-    @property
     def end(self) -> Floats:
-        ended: Floats = self._begins.numbers() + self._lengths.numbers()
+        ended: Floats = self.ts + self.us
         return ended
-
-    @property
-    def external(self) -> Integers:
-        return self._externals.numbers()
-
-    @property
-    def correlation(self) -> Integers:
-        return self._correlations.numbers()
-
-    @property
-    def shape(self) -> Numbers:
-        """For kernels the index of a `LaunchShape`, or NOWHERE."""
-        return self._shapes.numbers()
-
-    @property
-    def kind(self) -> Numbers:
-        """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a
-        `LaunchEvent`, or NOWHERE; for other events the index of their category."""
-        return self._kinds.numbers()
 
 
 class Span(msgspec.Struct):
