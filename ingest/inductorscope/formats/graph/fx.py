@@ -198,12 +198,10 @@ class _Reader:
             self.comment = number
         elif line.startswith("# No stacktrace"):
             self.comment = 0
-        if line in self.stacks:
-            stack = self.stacks[line]
-        else:
-            stack = self.stacks[line] = _stack_of(line)
-        if stack is not None:
-            self.stack = stack
+        if line not in self.stacks:
+            starts = line.startswith(("# File:", "# No stacktrace"))
+            self.stacks[line] = parse_file_comment(line) or (_NO_STACK if starts else None)
+        self.stack = self.stacks[line] or self.stack
 
     def _class(self, line: str, number: int) -> None:
         match = _CLASS.match(line)
@@ -389,11 +387,3 @@ class _Reader:
             known[used].users.append(name)
         known[name] = node
         self.result.nodes.append(node)
-
-
-def _stack_of(comment: str) -> _Stack | None:
-    """The stack of the next nodes from a comment; None for other comments."""
-    if comment.startswith("# No stacktrace"):
-        return _NO_STACK
-    parsed = parse_file_comment(comment)
-    return _NO_STACK if parsed is None and comment.startswith("# File:") else parsed

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from inductorscope.formats.border import LATEST_US, YEAR_S, read_json, read_object
 
@@ -23,9 +24,6 @@ MOST_INSTANTS = 20_000
 LONGEST = 300
 TUNING = "_autotuning"
 """The end of the names of autotuning phases; their end events name the winner."""
-
-LABELS = ("kernel_name", "autotune_shape", "fn_name", "pass_name")
-"""Arguments that describe a phase's work; the first one present is used."""
 
 
 class Span(msgspec.Struct, gc=False, array_like=True):
@@ -65,6 +63,8 @@ class _Event(msgspec.Struct, gc=False):
 
 
 class _Arguments(msgspec.Struct, gc=False):
+    """Arguments that describe a phase's work; the first one present is used."""
+
     kernel_name: str | None = None
     autotune_shape: str | None = None
     fn_name: str | None = None
@@ -207,11 +207,7 @@ def _label(raw: msgspec.Raw) -> str:
         arguments = _arguments.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""
-    for name in LABELS:
-        value = getattr(arguments, name)
-        if value:
-            return str(value)[:LONGEST]
-    return ""
+    return next(filter(None, astuple(arguments)), "")[:LONGEST]
 
 
 def _lenient(payload: bytes, left_out: Counter[str]) -> _Event | None:

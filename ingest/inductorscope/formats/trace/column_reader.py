@@ -192,12 +192,6 @@ class ColumnReader:
         shape = launch_shape(values)
         return NOWHERE if shape is None else self._shapes.setdefault(shape, len(self._shapes))
 
-    def _launch_of(self, event: TraceEvent) -> int:
-        args = event.args
-        if args is None or (args.kernel_file is None and args.kernel_backend is None):
-            return NOWHERE
-        return self._launch(event.name or "", args)
-
     def _mended(self, event: TraceEvent) -> TraceEvent | None:
         """The event with default values for missing fields; None for one that is left out."""
         name, duration, start = event.name, event.dur, event.ts
@@ -243,9 +237,10 @@ class ColumnReader:
             return ANNOTATION
         return group
 
-    def _launch(self, name: str, arguments: EventArgs) -> int:
-        file = arguments.kernel_file
-        if not file and arguments.kernel_backend != "triton":
+    def _launch_of(self, event: TraceEvent) -> int:
+        arguments, name = event.args, event.name or ""
+        file = None if arguments is None else arguments.kernel_file
+        if arguments is None or not (file or arguments.kernel_backend == "triton"):
             return NOWHERE
         if isinstance(file, str):
             known = self._by_file.get((name, file))
@@ -261,7 +256,13 @@ class ColumnReader:
         device, calls, ops, annotations, others = self._rows
         return TraceColumns(
             names=list(self._names),
-            lanes=[self._lane(process, thread) for process, thread in self._lanes],
+            lanes=[
+                Lane(
+                    _shown(process), _shown(thread), self._process_names.get(process, ""),
+                    self._thread_names.get((process, thread), "").strip(),
+                )
+                for process, thread in self._lanes
+            ],
             device=device,
             ops=ops,
             calls=calls,
@@ -276,15 +277,7 @@ class ColumnReader:
             steps=self._steps,
             collectives=self._collectives,
             stacks=self._stacks,
-        )
-
-    def _lane(self, process: object, thread: object) -> Lane:
-        return Lane(
-            _shown(process),
-            _shown(thread),
-            self._process_names.get(process, ""),
-            self._thread_names.get((process, thread), "").strip(),
-        )
+        )  # fmt: skip
 
 
 def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
