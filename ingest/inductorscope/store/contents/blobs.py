@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import delete, exists, select, text
+from sqlalchemy import Select, delete, exists, func, select, text
 from sqlalchemy.orm import Session
 
 from inductorscope.store.contents.content import Content
@@ -84,6 +84,15 @@ def unused(session: Session, digests: Iterable[str]) -> list[str]:
             execution_options=WITH_TRASH,
         )
     ]
+
+
+def contents_of(session: Session, runs: Select[str] | Sequence[str]) -> int:
+    """Returns the bytes of the contents that runs use, each once."""
+    own = select(Artifact.digest).where(Artifact.run_id.in_(runs))
+    parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
+    digests = own.union(parts)
+    size = session.scalar(select(func.sum(Blob.stored_size)).where(Blob.digest.in_(digests)))
+    return int(size or 0)
 
 
 def free_blobs(session: Session, digests: Iterable[str]) -> int:

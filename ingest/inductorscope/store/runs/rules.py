@@ -5,23 +5,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, select, true
+from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.sizes import GIB
+from inductorscope.store.contents.blobs import contents_of
 from inductorscope.store.database.storable import json_text
 from inductorscope.store.people import AccountError, person_named
 from inductorscope.store.projects import project_named
-from inductorscope.store.tables.models import (
-    COMPLETE,
-    KEPT,
-    UNLISTED,
-    Artifact,
-    Blob,
-    BlobPart,
-    Job,
-    Run,
-)
+from inductorscope.store.tables.models import COMPLETE, KEPT, UNLISTED, Job, Run
 from inductorscope.store.tables.people import EACH, Person, Place, Project, Rule
 
 MOST_DAYS = 100 * 365
@@ -158,12 +150,3 @@ def jobs_of(rule: Rule, sender: Sender) -> ColumnElement[bool]:
         name = sender.person if rule.person == EACH else rule.person
         conditions.append(Job.person_id.in_(select(Person.id).where(Person.name == name)))
     return and_(*conditions)
-
-
-def contents_of(session: Session, runs: Select[str]) -> int:
-    """Returns the bytes of the contents that runs use, each once."""
-    own = select(Artifact.digest).where(Artifact.run_id.in_(runs))
-    parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
-    digests = own.union(parts)
-    size = session.scalar(select(func.sum(Blob.stored_size)).where(Blob.digest.in_(digests)))
-    return int(size or 0)

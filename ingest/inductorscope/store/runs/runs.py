@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import SEARCHED
-from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
+from inductorscope.store.contents.blobs import (
+    add_blobs,
+    contents_of,
+    free_blobs,
+    hold_blobs,
+    unused,
+)
 from inductorscope.store.contents.fulltext import unindex
 from inductorscope.store.database import storable
 from inductorscope.store.database.bulk import (
@@ -35,8 +41,6 @@ from inductorscope.store.tables.models import (
     COMPLETE,
     READING,
     Artifact,
-    Blob,
-    BlobPart,
     FoundSecret,
     Graph,
     GraphNodes,
@@ -49,9 +53,6 @@ from inductorscope.store.tables.models import (
     RunSearch,
 )
 from inductorscope.store.tables.times import CallTime
-
-if TYPE_CHECKING:  # it imports numpy, which runs without a profile do not need
-    from inductorscope.analyze.time import call_times
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -109,14 +110,11 @@ def note_secrets(session: Session, run_id: str, report: Report) -> None:
 
 def bytes_stored(session: Session, run_id: str) -> int:
     """Returns the bytes of a run's contents (each once, even if shared), nodes and links."""
-    own = select(Artifact.digest).where(Artifact.run_id == run_id)
-    parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
-    digests = own.union(parts).subquery()
-    blobs = select(func.sum(Blob.stored_size)).where(Blob.digest.in_(select(digests)))
     graphs = select(Graph.id).where(Graph.run_id == run_id)
     links = select(func.sum(func.length(Links.payload))).where(Links.graph_id.in_(graphs))
     nodes = select(func.sum(func.length(GraphNodes.payload))).where(GraphNodes.graph_id.in_(graphs))
-    return sum(int(session.scalar(query) or 0) for query in (blobs, links, nodes))
+    packed = sum(int(session.scalar(query) or 0) for query in (links, nodes))
+    return contents_of(session, [run_id]) + packed
 
 
 def delete_run(session: Session, run_id: str) -> int:
@@ -248,18 +246,13 @@ def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
         if rows:
             session.execute(update(Kernel), rows)
         if graph.call_times:
-            _insert_call_times(session, graph.call_times, graph_id)
+            numbered = select(KernelCall.number, KernelCall.id)
+            of_graph = session.execute(numbered.where(KernelCall.graph_id == graph_id)).all()
+            ids, calls = dict(of_graph), graph.call_times.items()
+            times = [row_of(CallTime, time, call_id=ids[number]) for number, time in calls]
+            insert_rows(session, CallTime, times)
         if graph.time_us is not None:
             session.execute(update(Graph).where(Graph.id == graph_id), {"time_us": graph.time_us})
-
-
-def _insert_call_times(
-    session: Session, times: Mapping[int, call_times.CallTime], graph_id: int
-) -> None:
-    numbered = select(KernelCall.number, KernelCall.id).where(KernelCall.graph_id == graph_id)
-    ids = dict(session.execute(numbered).all())
-    rows = [row_of(CallTime, time, call_id=ids[number]) for number, time in times.items()]
-    insert_rows(session, CallTime, rows)
 
 
 def insert_profiles(
