@@ -131,7 +131,3 @@ def share_run(session: Session, run: str, now: datetime) -> str:
         key = secrets.token_urlsafe(32)
         session.add(Share(key=key, run_id=run, created_at=now))
     return key
-
-
-def unshare_run(session: Session, run: str) -> None:
-    session.execute(delete(Share).where(Share.run_id == run))

@@ -13,7 +13,7 @@ from inductorscope.store.people import person_named
 from inductorscope.store.projects import projects_of
 from inductorscope.store.tables.people import Member, Person, Place, Project, Share
 from inductorscope.store.who import ADMINISTER, READ, UPLOAD
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -165,7 +165,7 @@ def share(parts: Shared, run: RunId) -> Response:
 def unshare(parts: Shared, run: RunId) -> Response:
     """Withdraws the link."""
     with parts.write.begin() as session:
-        projects.unshare_run(session, run)
+        session.execute(delete(Share).where(Share.run_id == run))
     return RedirectResponse(urls.run_page(run, "access"), 303)
 
 

@@ -35,6 +35,7 @@ BUSY_MS = 30_000
 POOL = {"pool_size": 10, "max_overflow": 20, "pool_timeout": 10}
 """Connections of a process (more than the requests it handles at a time), and seconds to wait for
 one."""
+AS_JSON = {"json_serializer": json_text, "json_deserializer": msgspec.json.decode}
 WAL_KEPT_BYTES = 64 * MIB
 PAUSE_AFTER_BULK_SECONDS = 0.05
 SHORT_BULK_SECONDS = 0.1
@@ -74,8 +75,7 @@ def make_engine(settings: Settings) -> Engine:
         url,
         pool_pre_ping=True,
         **POOL,
-        json_serializer=json_text,
-        json_deserializer=msgspec.json.decode,
+        **AS_JSON,
     )
     return with_objects(engine, settings)
 
@@ -98,8 +98,7 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
         url,
         poolclass=None if pooled else NullPool,
         **(POOL if pooled else {}),
-        json_serializer=json_text,
-        json_deserializer=msgspec.json.decode,
+        **AS_JSON,
     )
     if url.database and url.database != ":memory:":
         event.listen(engine, "do_connect", partial(_before_sqlite_connects, Path(url.database)))

@@ -25,7 +25,9 @@ def upgrade(settings: Settings) -> None:
     engine = migration_engine(settings)
     try:
         with engine.begin() as connection:
-            _take_turn(connection)
+            if connection.dialect.name == "postgresql":  # SQLite's transaction has the write lock
+                lock = text("SELECT pg_advisory_xact_lock(:key)")
+                connection.execute(lock, {"key": ADVISORY_LOCK})
             _run_revisions(connection)
             _check_foreign_keys(connection)
     finally:
@@ -47,12 +49,6 @@ def alembic_config(connection: Connection | None = None) -> Config:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     return config
-
-
-def _take_turn(connection: Connection) -> None:
-    """Takes PostgreSQL's lock; SQLite's transaction already holds the write lock."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
 
 
 def _run_revisions(connection: Connection) -> None:

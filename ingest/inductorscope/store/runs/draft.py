@@ -5,7 +5,6 @@ Parts refer to each other as objects; rows get their ids when they are inserted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -149,21 +148,17 @@ class GraphDraft(msgspec.Struct, eq=False):
         self.stored_kernels = self.kernel_count
         self.nodes, self.links = {}, None
         if not kernels:
-            self.call_order = _call_order(self.kernels)
+            # Calls are numbered kernel by kernel (see `store.runs.runs.fill_graphs`).
+            calls = [(at, call) for at, kernel in enumerate(self.kernels) for call in kernel.calls]
+            numbered = enumerate(calls)
+            order = [(when, at, number) for number, (at, call) in numbered for when in call.runs_at]
+            self.call_order = [(at, number) for _, at, number in sorted(order)]
         for kernel in self.kernels:
             kernel.stored_calls, kernel.calls = kernel.call_count, []
             path = kernel.facts.get("kernel_path")
             kernel.facts = {} if path is None else {"kernel_path": path}
         if kernels:
             self.kernels = []
-
-
-def _call_order(kernels: Sequence[KernelDraft]) -> list[tuple[int, int]]:
-    # Calls are numbered kernel by kernel (see `store.runs.runs.fill_graphs`).
-    calls = ((position, call) for position, kernel in enumerate(kernels) for call in kernel.calls)
-    numbered = enumerate(calls)
-    order = [(at, position, number) for number, (position, call) in numbered for at in call.runs_at]
-    return [(position, number) for _, position, number in sorted(order)]
 
 
 class ProfilerRowDraft(KeyAverageRow, kw_only=True):
