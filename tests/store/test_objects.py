@@ -15,7 +15,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.contents.blobs import add_blobs
 from inductorscope.store.contents.content import content_of_bytes, content_of_file
 from inductorscope.store.contents.frames import FRAME
-from inductorscope.store.contents.objects import Objects, objects_of, open_objects
+from inductorscope.store.contents.objects import Objects, objects_of, open_store
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.runs.draft import RunDraft, artifact_of
@@ -68,9 +68,7 @@ def factory(apart: Settings) -> Iterator[Sessions]:
 
 
 def kept(apart: Settings) -> Objects:
-    objects = open_objects(apart)
-    assert objects is not None
-    return objects
+    return Objects(open_store(apart))
 
 
 def found(apart: Settings, *, repair: bool = False) -> list[str]:

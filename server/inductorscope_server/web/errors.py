@@ -11,16 +11,15 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from inductorscope import urls
-from inductorscope.answers.missing import NotAnalysed, NotHere
+from inductorscope.answers.missing import NotHere
 from inductorscope.disk import TO_DO, Disk, is_full
 from inductorscope.errors import InWords
-from inductorscope.jobs.errors import JobsError, OffsetError, cause_of
+from inductorscope.jobs.errors import OffsetError, cause_of
 from inductorscope.markdown.text import prose
 from inductorscope.settings import PREFIX
 from inductorscope.store.contents.objects import OutOfReachError
 from inductorscope.store.database.engine import folder_of
 from inductorscope.store.database.errors import lacks_tables
-from inductorscope.store.people import AccountError
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -160,9 +159,8 @@ def _named(path: str) -> str:
 
 def install(app: FastAPI) -> None:
     """Handles every exception with `answer`."""
-    for known in (Refusal, NotHere, NotAnalysed, AccountError, JobsError):
+    for known in (Refusal, InWords):
         app.add_exception_handler(known, _known)
-    app.add_exception_handler(OutOfReachError, _out_of_reach)
     for error in (OperationalError, InterfaceError, ProgrammingError, TimeoutError):
         app.add_exception_handler(error, database_failed)
     app.add_exception_handler(TooManyWaiting, too_many)
@@ -173,16 +171,13 @@ def install(app: FastAPI) -> None:
 
 
 async def _known(request: Request, error: Exception) -> Response:
-    return answer(request, _refusal(error))
-
-
-def _refusal(error: Exception) -> Refusal:
-    """Returns the refusal for an error, for the sender of the request."""
     if isinstance(error, Refusal):
-        return error
+        return answer(request, error)
     assert isinstance(error, InWords)
+    if isinstance(error, OutOfReachError):
+        log.error("%s %s: %s", request.method, request.url.path, error)
     run = error.run if isinstance(error, NotHere) else None
-    return Refusal(
+    refusal = Refusal(
         413 if error.limit else error.status,
         error.what,
         do=error.do,
@@ -191,11 +186,7 @@ def _refusal(error: Exception) -> Refusal:
         run=run,
         search=run is not None,
     )
-
-
-async def _out_of_reach(request: Request, error: Exception) -> Response:
-    log.error("%s %s: %s", request.method, request.url.path, error)
-    return answer(request, Refusal(503, str(error), do="Try again in a moment."))
+    return answer(request, refusal)
 
 
 async def database_failed(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
+from inductorscope.errors import InWords
 from inductorscope.settings import PREFIX, SettingError, Settings
 
 AT_ONCE = 16
@@ -25,8 +26,10 @@ SHOWN = 200
 """Characters of an error's text."""
 
 
-class OutOfReachError(Exception):
-    """The object store does not answer, or refuses; the message is a sentence."""
+class OutOfReachError(InWords):
+    """The object store does not answer, or refuses."""
+
+    status = 503
 
 
 @contextmanager
@@ -39,7 +42,9 @@ def reaching() -> Iterator[None]:
         yield
     except BaseError as error:
         what = str(error).partition("\n")[0][:SHOWN]
-        raise OutOfReachError(f"The object store does not answer: {what}") from error
+        raise OutOfReachError(
+            f"The object store does not answer: {what}", "Try again in a moment."
+        ) from error
 
 
 class Objects:
@@ -106,13 +111,6 @@ def key_of(digest: str) -> str:
     return f"contents/{digest[:2]}/{digest}"
 
 
-def open_objects(settings: Settings) -> Objects | None:
-    """Returns the contents in the store that the settings name; None if they are in the
-    database."""
-    store = open_store(settings)
-    return None if store is None else Objects(store)
-
-
 def open_store(settings: Settings) -> Any:  # noqa: ANN401  # one of obstore's, or None
     """Opens the store that the settings name, if they name one."""
     url = settings.contents_url
@@ -141,9 +139,9 @@ def objects_of(session: Session) -> Objects | None:
 
 def with_objects(engine: Engine, settings: Settings) -> Engine:
     """Lets sessions of an engine find the object store."""
-    objects = open_objects(settings)
-    if objects is not None:
-        engine.update_execution_options(**{OPTION: objects})
+    store = open_store(settings)
+    if store is not None:
+        engine.update_execution_options(**{OPTION: Objects(store)})
     return engine
 
 
