@@ -140,13 +140,15 @@ def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
     """Returns the routes. `pages`: path and summary of each page of the dashboard."""
     added = APIRouter(include_in_schema=False, dependencies=[OPEN])
     docs = Docs()
-    listed = list(_listed(pages, docs.texts))
+    documents = [f"- [{_title(text)}](/docs/{name}{ENDING})" for name, text in docs.texts.items()]
+    listed = [f"- `{urls.markdown(path)}`: {summary}" for path, summary in pages]
+    lines = ["## Documentation", "", *documents, "", "## Pages", "", *listed, ""]
 
     @added.get("/llms.txt")
     def index(request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
         about = ABOUT.format(index=base + INDEX, mcp=base + urls.mcp())
-        return markdown("\n".join([about, *(line.replace("](/", f"]({base}/") for line in listed)]))
+        return markdown("\n".join([about, *(line.replace("](/", f"]({base}/") for line in lines)]))
 
     @added.get("/docs")
     @added.get("/docs/{path:path}")
@@ -161,19 +163,6 @@ def router(pages: Iterable[tuple[str, str]]) -> APIRouter:
         return parts.pages.render(request, "docs.html", docs.page(name, q.strip()))
 
     return added
-
-
-def _listed(pages: Iterable[tuple[str, str]], texts: dict[str, str]) -> Iterator[str]:
-    yield "## Documentation"
-    yield ""
-    for name, text in texts.items():
-        yield f"- [{_title(text)}](/docs/{name}{ENDING})"
-    yield ""
-    yield "## Pages"
-    yield ""
-    for path, summary in pages:
-        yield f"- `{urls.markdown(path)}`: {summary}"
-    yield ""
 
 
 def anchor_of(heading: str) -> str:
