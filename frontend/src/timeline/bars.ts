@@ -1,5 +1,6 @@
 // The loaded bars, row by row. Pure.
 import type { TimelinePage } from "../shared/api";
+import { firstOf } from "../shared/sorted";
 
 export interface Bar {
   at: number;
@@ -12,16 +13,6 @@ export interface Bar {
   event: number;
   count: number;
   busy: number;
-}
-
-/** The first index of a range from which on a condition holds; its end if it never does. */
-function firstOf(low: number, high: number, holds: (at: number) => boolean): number {
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** The bars of an answer, ready to draw and search. */

@@ -41,20 +41,15 @@ export async function fetchHeat(url: string): Promise<Map<string, Heat>> {
   return new Map(files.map((file) => [file.path, heatOf(file)]));
 }
 
-function heatOf({ lines, time_us, shared_us, share: parts, kernels, graphs }: FileHeat): Heat {
-  const of = (column: number[], at: number) => column[at] ?? 0;
-  return new Map(
-    lines.map((line, at) => [
-      line,
-      {
-        time_us: of(time_us, at),
-        shared_us: of(shared_us, at),
-        share: of(parts, at),
-        kernels: of(kernels, at),
-        graphs: graphs[at] ?? {},
-      },
-    ]),
-  );
+function heatOf({ lines, graphs, ...columns }: FileHeat): Heat {
+  const timeAt = (at: number): LineTime => ({
+    time_us: columns.time_us[at] ?? 0,
+    shared_us: columns.shared_us[at] ?? 0,
+    share: columns.share[at] ?? 0,
+    kernels: columns.kernels[at] ?? 0,
+    graphs: graphs[at] ?? {},
+  });
+  return new Map(lines.map((line, at) => [line, timeAt(at)]));
 }
 
 /** How warm a line is, and why. */

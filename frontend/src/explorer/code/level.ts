@@ -4,6 +4,7 @@
 
 import { count, thousands } from "../../shared/figures";
 import { atOnce, type Slices } from "../../shared/frames";
+import { firstOf } from "../../shared/sorted";
 
 /** A line's text and its tokens, from the most to the least certain. Lines that share one of these
  * may be side by side. */
@@ -118,14 +119,9 @@ function anchorsOf(
   const tops: number[] = [];
   const before: number[] = [];
   both.forEach(([, other], at) => {
-    let [low, high] = [0, tops.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((both[tops[middle] as number] as Pair)[1] < other) low = middle + 1;
-      else high = middle;
-    }
-    before[at] = low > 0 ? (tops[low - 1] as number) : -1;
-    tops[low] = at;
+    const pile = firstOf(0, tops.length, (one) => (both[tops[one] as number] as Pair)[1] >= other);
+    before[at] = tops[pile - 1] ?? -1;
+    tops[pile] = at;
   });
   const run: Pair[] = [];
   for (let at = tops.at(-1) ?? -1; at >= 0; at = before[at] as number) {

@@ -28,17 +28,6 @@ export function fieldOf<Value>(set: StateEffectType<Value>, initial: Value): Sta
 
 export const marksField = fieldOf(setMarks, NO_MARKS);
 
-const made = new Map<string, Decoration>();
-
-function decoration(classes: string): Decoration {
-  let found = made.get(classes);
-  if (!found) {
-    found = Decoration.line({ class: classes });
-    made.set(classes, found);
-  }
-  return found;
-}
-
 /** The edge next to a highlighted line, in the gutter, so that it stays visible when the code
  * scrolls. */
 const edges = gutter({
@@ -55,7 +44,7 @@ const edges = gutter({
 const lit = visibleLines(
   (add, { from, number }, { state }) => {
     const classes = classesOf(state.field(marksField), number + state.facet(firstLine) - 1);
-    if (classes) add(from, from, decoration(classes));
+    if (classes) add(from, from, Decoration.line({ class: classes }));
   },
   (update) => update.startState.field(marksField) !== update.state.field(marksField),
 );

@@ -233,8 +233,7 @@ export class PictureView {
   }
 
   private resized(): void {
-    if (!this.graph) return;
-    if (this.moved) return;
+    if (!this.graph || this.moved) return;
     if (this.scene && this.scene === this.whole) this.whole = null; // its size has changed
     if (this.address.hops === 0 || !this.lit.size) this.drawWhole();
     this.canvas.fit();

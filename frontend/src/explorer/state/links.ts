@@ -1,5 +1,6 @@
 // Which lines are linked: the links as an index, a selection as entities, matches as lines. Pure:
 // no document, no network.
+import { firstOf } from "../../shared/sorted";
 import { CERTAINTIES } from "../../shared/vocabulary";
 import type { Columns, Links, Stage } from "../shapes";
 import { EXACT, ofLink, ofReference } from "./certainty";
@@ -97,14 +98,7 @@ class StageIndex {
 }
 
 function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstOf(0, sorted.length, (at) => (sorted[at] as number) >= wanted);
 }
 
 /** The links without those that were made for another text than the one that a stage shows. */
