@@ -69,7 +69,8 @@ def find_origins(
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them."""
-    leaves = sorted(filter(_is_leaf, ir.nodes), key=lambda node: _order(node.name))
+    leaves = [node for node in ir.nodes if node.body is not None or node.is_call]
+    leaves.sort(key=lambda node: _order(node.name))
     memory = Memory(graph, {node.name: node for node in leaves}, ir.layouts)
     return Walk(memory, outputs_of, comments or Comments()).run((node, None) for node in leaves)
 
@@ -334,14 +335,6 @@ def _stored_value(region: Region, store: Operation) -> OpId | None:
     """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)
-
-
-def _is_leaf(node: IrTextNode) -> bool:
-    return (
-        node.body is not None
-        or node.kind.startswith(("Extern", "Nop"))
-        or ("Template" in node.detail)
-    )
 
 
 def _order(name: str) -> int:

@@ -91,26 +91,21 @@ def _written(node: IrTextNode, members: dict[str, IrTextNode]) -> set[str]:
     return {name for buffer in buffers for name in (buffer.name, *buffer.mutations)}
 
 
-def _writes(site: CallSite) -> set[str]:
-    return {
-        name
-        for name, parameters in site.pointers.items()
-        if any("out" in parameter for parameter in parameters)
-    }
-
-
 def _assign(sites: list[CallSite], ir: IrText) -> None:
     members = ir.by_name()
     top = ir.top()
     by_buffer: dict[str, list[int]] = {}
     for index, site in enumerate(sites):
-        for name in _writes(site):
-            by_buffer.setdefault(name, []).append(index)
+        for name, parameters in site.pointers.items():
+            if any("out" in parameter for parameter in parameters):
+                by_buffer.setdefault(name, []).append(index)
     shared = {index for index, site in enumerate(sites) if site.kernel.kind == "cpp"}
     chosen = _by_buffers(top, members, by_buffer, shared)
     for node in top:
         if node.name in chosen:
-            sites[chosen[node.name]].nodes.extend(_innermost(node, members))
+            inner = [members[name] for name in node.members if name in members]
+            own = [node] if node.body is not None else inner
+            sites[chosen[node.name]].nodes += [member for member in own if member.body is not None]
 
 
 def _by_buffers(
@@ -124,7 +119,7 @@ def _by_buffers(
     chosen: dict[str, int] = {}
     reached = parted = 0
     for node in top:
-        if node.kind.startswith(("Extern", "Nop")) or "Template" in node.detail:
+        if node.is_call:
             if not node.kind.startswith("Nop") and chosen:
                 parted = reached + 1  # nodes after an extern call are in a later kernel
             continue
@@ -141,14 +136,6 @@ def _by_buffers(
         later = later or {i: c for i, c in counts.items() if i >= reached} or counts
         reached = chosen[node.name] = min(later, key=lambda i: (i, -later[i]))
     return chosen
-
-
-def _innermost(node: IrTextNode, members: dict[str, IrTextNode]) -> list[IrTextNode]:
-    if node.body is not None:
-        return [node]
-    return [
-        members[name] for name in node.members if name in members and members[name].body is not None
-    ]
 
 
 def _kept_inside(sites: list[CallSite]) -> None:

@@ -67,6 +67,11 @@ class IrTextNode(msgspec.Struct):
     """Sizes of its loops and of its reductions: `(65536, 1)`, in C++ `((129,), (257,))`."""
     body: IrLoopBody | None = None
 
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls what has no loop body, or does nothing."""
+        return self.kind.startswith(("Extern", "Nop")) or "Template" in self.detail
+
 
 class IrText(msgspec.Struct):
     nodes: list[IrTextNode] = msgspec.field(default_factory=list)
