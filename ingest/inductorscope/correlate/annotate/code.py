@@ -107,16 +107,13 @@ class _Annotator:
             f"{exact} lines are known exactly, {inferred} inferred by operation and data flow.",
         ]
         for number, line in enumerate(self.raw, 1):
-            result += self._new_comments(number)
+            new = self.comments.get(number, [])
+            # Those that the text already has there are not repeated.
+            above = self.raw[max(0, number - 1 - len(new)) : number - 1]
+            there = {comment.strip() for comment in above}
+            result += [comment for comment in new if comment.strip() not in there]
             result.append(line)
         return "\n".join(result)
-
-    def _new_comments(self, number: int) -> list[str]:
-        """Comments for a line, without those that the text already has there."""
-        new = self.comments.get(number, [])
-        first = max(0, number - 1 - len(new))
-        above = {line.strip() for line in self.raw[first : number - 1]}
-        return [line for line in new if line.strip() not in above]
 
     def _references(self) -> dict[int, dict[str, _Reference]]:
         """Line of the code → FX nodes it refers to, with the operations on that line."""
@@ -151,7 +148,11 @@ class _Annotator:
             self.counts[certainty_of_line(self.known[number])] += 1
             previous, at = last
             last = (names, number)
-            if names == previous and not self._loop_between(at, number):
+            # Comments before another loop or branch do not apply to it.
+            between = self.lines[at : number - 1]
+            if names == previous and not any(
+                line.lstrip().startswith(("for", "if", "else")) for line in between
+            ):
                 continue
             indent = indent_of(self.lines[number - 1])
             first = self._first_call(number, names)
@@ -166,14 +167,6 @@ class _Annotator:
                 listed = ", ".join(name.removeprefix("fx:") for name in others[:OTHERS])
                 more = f" and {len(others) - OTHERS} more" if len(others) > OTHERS else ""
                 self.comments[number].append(f"{indent}{sign}   in other calls: {listed}{more}")
-
-    def _loop_between(self, first: int, last: int) -> bool:
-        """Whether another loop or branch starts in between: comments before it do not apply to
-        it."""
-        return any(
-            self.lines[number].lstrip().startswith(("for", "if", "else"))
-            for number in range(first, last - 1)
-        )
 
     def _own_lines(self, kernel: CodeKernel) -> dict[int, list[str]]:
         """Line → the nodes it computes. A node's lines are those that compute; if none does, those

@@ -80,18 +80,14 @@ class _Reader:
         self.header = ""
 
     def read(self) -> CppKernel:
-        number = self._body_start()
+        lines = range(self.first, self.last + 1)
+        start = next((at for at in lines if self.lines[at - 1].startswith("{")), self.last)
+        number = start + 1
         while number <= self.last:
             number = self._line(number)
         for block in self.kernel.blocks:
             block.numbered.sort(key=lambda statement: statement.number)
         return self.kernel
-
-    def _body_start(self) -> int:
-        for number in range(self.first, self.last + 1):
-            if self.lines[number - 1].startswith("{"):
-                return number + 1
-        return self.last + 1
 
     def _line(self, number: int) -> int:
         """Reads a statement; returns the line after it."""

@@ -23,10 +23,8 @@ _REACH = 40
 
 
 def _combines(statement: Statement) -> bool:
-    text = statement.text
-    if "_tmp" in text:
-        return False
-    return bool(statement.tags & _COMBINE) and not statement.tags & {"where", "maximum"}
+    combined = bool(statement.tags & _COMBINE) and not statement.tags & {"where", "maximum"}
+    return combined and "_tmp" not in statement.text
 
 
 def persistent_end(
@@ -48,7 +46,9 @@ def persistent_end(
         needed -= 1
         if needed == 0:
             if kind == "welford_reduce" and len(results) == 2:
-                results = [_mean(numbered, start, position), results[1], ""]
+                # The two-pass variance divides its first sum: that quotient is the mean.
+                divided = (at.defines[0] for at in numbered[start:position] if "/" in at.tags)
+                results = [next(divided, ""), results[1], ""]
             return last, results
     return None
 
@@ -65,19 +65,11 @@ def _expanded(numbered: list[Statement], position: int) -> int:
         if last + 1 == len(numbered):
             break
         following = numbered[last + 1]
-        own = set(following.uses) <= names and following.number in numbers
-        if not own and not (
-            set(following.uses) <= names and _bare(following) and not following.tags
-        ):
+        own = following.number in numbers or (_bare(following) and not following.tags)
+        if not own or not set(following.uses) <= names:
             break
         last += 1
     return last
-
-
-def _mean(numbered: list[Statement], start: int, end: int) -> str:
-    """The two-pass variance divides its first sum: that quotient is the mean."""
-    divided = (statement.defines[0] for statement in numbered[start:end] if "/" in statement.tags)
-    return next(divided, "")
 
 
 def _welford_results(numbered: list[Statement], position: int, last: int) -> list[str]:

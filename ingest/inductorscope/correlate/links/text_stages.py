@@ -71,16 +71,13 @@ def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
     named = []
     for node in parsed.nodes:
         entity = fx_entity(node, main)
-        if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
+        # Passes turn `view` into `reshape` and others in-place.
+        renamed = "reshape" if node.op == "view" else node.op + "_"
+        if kept.get((node.graph_class == main, node.name)) not in (node.op, renamed):
             entity = "rd:" + entity.removeprefix("fx:")
         named.append((node, entity))
     link_fx(collector, READABLE, named)
     _link_sources(collector, parsed.nodes)
-
-
-def _renamed(op: str) -> str:
-    """The operation's name after passes that turn `view` into `reshape` and others in-place."""
-    return "reshape" if op == "view" else op + "_"
 
 
 def op_entity(node: str, block: str, op: str) -> str:

@@ -82,7 +82,11 @@ class _Fit(msgspec.Struct):
 
 def align_call(text: KernelText, site: CallSite) -> LineOps:
     """Replays the nodes of one call into the blocks of its kernel."""
-    pointers = _with_aliases(site.pointers, text.aliases)
+    # `auto out_ptr3 = in_out_ptr0;`: a second name for the same memory
+    pointers = {
+        buffer: names | {alias for alias, target in text.aliases.items() if target in names}
+        for buffer, names in site.pointers.items()
+    }
     inside = _inside(site)
     result = LineOps()
     fits: list[_Fit] = []
@@ -113,16 +117,6 @@ def _inside(site: CallSite) -> dict[str, bool]:
         buffer.name: bool(buffer.users) and own.issuperset(buffer.users)
         for node in site.nodes
         for buffer in node.buffers
-    }
-
-
-def _with_aliases(
-    pointers: dict[str, frozenset[str]], aliases: dict[str, str]
-) -> dict[str, frozenset[str]]:
-    """`auto out_ptr3 = in_out_ptr0;`: a second name for the same memory."""
-    return {
-        buffer: names | {alias for alias, target in aliases.items() if target in names}
-        for buffer, names in pointers.items()
     }
 
 

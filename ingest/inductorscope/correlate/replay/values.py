@@ -153,9 +153,11 @@ def computed(state: ReplayState, op: IrOp, key: OpKey, values: list[Value]) -> V
     first, last, cost = best
     if op.op in EXTENDED:
         last = _extended(state, first, last)
-    if op.op == "sign":
-        last = _typed_back(state, last)
     results: tuple[str, ...] = state.block.numbered[last].defines
+    for following in state.block.numbered[last + 1 : last + 2] if op.op == "sign" else []:
+        # Triton computes a sign in small integers: `tmp7 = tmp6.to(tmp0.dtype)`.
+        if following.uses == results and ".dtype)" in following.text:
+            last, results = last + 1, following.defines
     state.result.cost += cost
     state.own_run(first, last, key)
     value: Value = results[0] if len(results) == 1 else results
@@ -197,14 +199,6 @@ def _find(state: ReplayState, op: IrOp, values: list[Value]) -> tuple[int, int, 
     if best is None or best[0] > ACCEPT:
         return None
     return start, best[1], best[0]
-
-
-def _typed_back(state: ReplayState, last: int) -> int:
-    """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`."""
-    for following in state.block.numbered[last + 1 : last + 2]:
-        if following.uses == state.block.numbered[last].defines and ".dtype)" in following.text:
-            return last + 1
-    return last
 
 
 def _looped_scan(state: ReplayState, key: OpKey, values: list[Value]) -> Value:

@@ -267,7 +267,10 @@ class RaisedBodies:
                 main[key] = root
             self._take(site, builder, node, store)
             if root is not None:
-                self._cut(site, node, store, name, self._as_read(name, root))
+                value = self.graph.values[root[0]]
+                if value.op == "copy_" and len(value.inputs) > 1:  # later reads: the copied value
+                    root = self.memory.held[name] = self.graph.root(value.inputs[1])
+                self._cut(site, node, store, name, root)
             site.stored.setdefault(memory, []).append((store.lines[0], name))
             after[memory] = name
         if not again:
@@ -284,13 +287,6 @@ class RaisedBodies:
         elif memory in self.refilled:
             self.memory.refilled.add(name)
         return buffer
-
-    def _as_read(self, name: str, root: Root) -> Root:
-        """Maps the memory of a copy to the copied value for later reads."""
-        value = self.graph.values[root[0]]
-        if value.op == "copy_" and len(value.inputs) > 1:
-            root = self.memory.held[name] = self.graph.root(value.inputs[1])
-        return root
 
     def _cut(
         self, site: Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
