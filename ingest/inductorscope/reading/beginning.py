@@ -5,14 +5,11 @@ goes on while the log is already being read.
 """
 
 import msgspec
-from sqlalchemy import select
 
 from inductorscope.intake.recognise import Intake
 from inductorscope.progress import Progress
 from inductorscope.reading.owner import Owner
-from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.writer import RunWriter
-from inductorscope.store.tables.models import Run
 
 
 class HereAlready(Exception):
@@ -25,7 +22,6 @@ class Beginning(msgspec.Struct, eq=False):
     _intake: Intake
     _writer: RunWriter
     _owner: Owner
-    _sessions: Sessions
     _progress: Progress
     begun: bool = False
 
@@ -42,7 +38,7 @@ class Beginning(msgspec.Struct, eq=False):
         run = self._writer.draft
         run.content_digest = self._intake.content_digest
         run.bytes_in = sum(file.size for file in self._intake.files)
-        if self._is_here() or not self._writer.begin(self._waiting, self._owner.begun):
+        if not self._writer.begin(self._waiting, self._owner.begun):
             raise HereAlready
         self.begun = True
 
@@ -50,14 +46,6 @@ class Beginning(msgspec.Struct, eq=False):
         """Removes the run, if it appeared."""
         if self.begun:
             self._writer.discard()
-
-    def _is_here(self) -> bool:
-        digest = self._intake.content_digest
-        whole = select(Run.id).where(
-            Run.content_digest == digest, Run.state == "complete", Run.trashed_at.is_(None)
-        )
-        with self._sessions() as session:
-            return session.scalar(whole) is not None
 
     def _waiting(self) -> None:
         self._progress("Waiting for another job that reads the same files", 0, None, None)

@@ -124,7 +124,7 @@ def read_run(
         run=run,
         writer=writer,
         sessions=sessions(session_factory.kw["bind"], read_only=True),
-        beginning=Beginning(intake, writer, owner, session_factory, progress),
+        beginning=Beginning(intake, writer, owner, progress),
         files=FileArtifacts(intake, settings.data if settings is not None else None, notes),
         notes=notes,
         progress=progress,
