@@ -197,7 +197,7 @@ class Redactor:
         text = _ASSIGNED.sub(self._value, text)
         text = _DUMP.sub(lambda dump: dump[1] + _PAIR.sub(self._value, dump[2]), text)
         for form in _FORMS:
-            text = form.sub(self._form, text)
+            text = form.sub(lambda at: at["head"] + self._quoted(at["path"], at["code"]), text)
         for pattern in (_QUOTED_PATH, _PATH):
             text = pattern.sub(self._path, text)
         if self._lines:
@@ -206,9 +206,6 @@ class Redactor:
             if len(word) >= LEAST_LITERAL:
                 text = text.replace(word, stand_in)
         return self.named(text)
-
-    def _form(self, match: re.Match[str]) -> str:
-        return match["head"] + self._quoted(match["path"], match["code"])
 
     def _line(self, line: str) -> str:
         plain = line.strip()

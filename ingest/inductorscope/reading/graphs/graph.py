@@ -59,7 +59,9 @@ def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[
     reading.progress("Linking lines", 0, len(graphs), "graphs")
     for alike, outcome in _outcomes(reading, graphs, meanwhile):
         reading.notes.merge(outcome.notes)
-        _merge_quotes(quotes, outcome.quotes)
+        for path, lines in outcome.quotes.items():
+            known = quotes.setdefault(path, {})
+            known |= {line: known.get(line) or code for line, code in lines.items()}
         for graph in alike:
             _fill(graph, outcome.content)
             given = reading.benchmarks.give(graph.draft.kernels)
@@ -118,13 +120,6 @@ def _task(
             elif text.size <= LARGEST_TEXT:
                 given.packed = packed_text(session, text.digest)
     return task
-
-
-def _merge_quotes(quotes: Quotes, others: Quotes) -> None:
-    for path, lines in others.items():
-        known = quotes.setdefault(path, {})
-        for line, code in lines.items():
-            known[line] = known.get(line) or code
 
 
 def _size(graph: GraphRead) -> int:

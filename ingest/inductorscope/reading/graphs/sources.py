@@ -110,13 +110,8 @@ def _rebuild(path: str, quoted: dict[int, Quote], notes: Notes) -> str:
     lines = [""] * max(kept, default=0)
     for number, quote in kept.items():
         code = quote.code.strip().replace("\n", " ").replace("\r", " ")
-        lines[number - 1] = code and _indentation(quote.function, methods) + code
+        # A method's body is deeper than a function's; blocks in them are unknown.
+        depth = 8 if quote.function in methods else 4
+        outside = quote.function in ("", "<module>")
+        lines[number - 1] = code if outside or not code else " " * depth + code
     return "\n".join(lines) + "\n" if lines else ""
-
-
-def _indentation(function: str, methods: set[str]) -> str:
-    """Guesses the indentation: a method's body is deeper than a function's; blocks in them are
-    unknown."""
-    if function in ("", "<module>"):
-        return ""
-    return " " * (8 if function in methods else 4)

@@ -54,11 +54,6 @@ class _Compile(msgspec.Struct):
             self.aot.append({})
         self.aot[-1][role] = text
 
-    def add_kernels(self, kernels: GraphText) -> None:
-        """Adds kernels, which come right after the wrapper that calls them."""
-        if self.graphs and not self.open:
-            self.kernels.append((self.graphs[-1], kernels))
-
     def restart(self, attempt: int) -> None:
         """Drops what an abandoned attempt left; it stays in the log."""
         self.attempt = attempt
@@ -114,7 +109,9 @@ class LogGraphs:
                 compile_.open[CODE] = text
                 compile_.close(self._log, record.line)
             case "kernels":
-                compile_.add_kernels(text)
+                # They come right after the wrapper that calls them.
+                if compile_.graphs and not compile_.open:
+                    compile_.kernels.append((compile_.graphs[-1], text))
             case "after code":
                 # Maps come after their code; some of AOTInductor's come before it.
                 done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
@@ -177,19 +174,14 @@ def _give_aot(compile_: _Compile) -> None:
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
-        logged = _corrected(compile_.aot[which] if which < len(compile_.aot) else {})
+        logged = compile_.aot[which] if which < len(compile_.aot) else {}
+        if set(logged) == {FORWARD}:
+            # Until 2.4 a graph for inference was logged as a forward one, which has a joint graph.
+            logged = {INFERENCE: logged[FORWARD]}
         graph.direction = direction or _likely(logged, position)
         for name, role in ((graph.direction, AOT), (JOINT, JOINT)):
             if name in logged:
                 graph.texts.setdefault(role, logged[name])
-
-
-def _corrected(logged: dict[str, GraphText]) -> dict[str, GraphText]:
-    """Corrects a role: until 2.4 a graph for inference was logged as a forward graph. A real
-    forward graph has a joint graph."""
-    if set(logged) == {FORWARD}:
-        return {INFERENCE: logged[FORWARD]}
-    return logged
 
 
 def _likely(logged: dict[str, GraphText], position: int) -> str:

@@ -21,7 +21,10 @@ def join_profiles(
     from the modules' own benchmarks."""
     whole = compiled_profile(profiles)
     if whole is not None and graphs:
-        _join(whole, _of_rank(rank_of_profile(whole), graphs), write=True)
+        # Kernels of other ranks have the same names.
+        rank = rank_of_profile(whole)
+        of_rank = [graph for graph in graphs if rank is not None and graph.source.rank == rank]
+        _join(whole, of_rank or graphs, write=True)
     if whole is not None:
         _compare(profiles, whole)
     for profile in profiles:
@@ -33,12 +36,6 @@ def join_profiles(
         own = [graph for graph in graphs if graph.source.slug == profile.graph]
         if own:
             _join(profile, own, write=whole is None)
-
-
-def _of_rank(rank: int | None, graphs: list[GraphRead]) -> list[GraphRead]:
-    """Returns the graphs of a trace's rank, because other ranks have kernels of the same names."""
-    own = [graph for graph in graphs if graph.source.rank == rank]
-    return own if rank is not None and own else graphs
 
 
 def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None:
