@@ -9,8 +9,5 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,16}\b")
 
 def without_temporary(message: str) -> str:
     """Returns a text that is equal for two messages about the same fault."""
-    return _ADDRESS.sub("0x…", _PATH.sub(_kept, message))
-
-
-def _kept(path: re.Match[str]) -> str:
-    return "…" if _TEMPORARY.search(path.group()) else path.group()
+    kept = _PATH.sub(lambda path: "…" if _TEMPORARY.search(path[0]) else path[0], message)
+    return _ADDRESS.sub("0x…", kept)

@@ -138,13 +138,10 @@ def _change(text: str) -> tuple[str, str, str | None, str | None]:
 def source_as_written(source: str) -> str:
     """Writes a source of Dynamo's in the program's notation: `L['x'].size()[0]` is `x.size(0)`.
     Globals stay `G['name']`."""
-    source = _HELD.sub(_part, _LOCAL.sub(r"\1", source))
+    source = _LOCAL.sub(r"\1", source)
+    source = _HELD.sub(lambda part: f"[{part[1]}]" if part[1].isdigit() else f".{part[1]}", source)
     source = _HELPER.sub(lambda call: call[1] + (f"[{call[2]}]" if call[2] else ""), source)
     return _SIZE.sub(r".\1(\2)", source)
-
-
-def _part(held: re.Match[str]) -> str:
-    return f"[{held[1]}]" if held[1].isdigit() else f".{held[1]}"
 
 
 def in_words(source: str) -> str:

@@ -49,9 +49,10 @@ def read_line(line: str) -> LogLine | None:
     found = _PREFIX.search(line, 0, LONGEST_PREFIX)
     if found is None or found.start() > LONGEST_BEFORE:
         return None
+    rank = _RANK.search(line, 0, found.start())
     _level, _date, time, pid, place, compile_id, attempt, topic = found.groups()
     return LogLine(
-        rank=_rank(line[: found.start()]), pid=int(pid), place=place, time=time,
+        rank=int(rank.group(1)) if rank else None, pid=int(pid), place=place, time=time,
         compile_id=compile_id, attempt=int(attempt) if attempt else None, topic=topic or "",
         text=line[found.end() :],
     )  # fmt: skip
@@ -60,8 +61,3 @@ def read_line(line: str) -> LogLine | None:
 def without_timestamp(line: str) -> str:
     """Returns a line that torch did not log, without the prefix of a CI system."""
     return _TIMESTAMP.sub("", line, count=1)
-
-
-def _rank(before: str) -> int | None:
-    rank = _RANK.search(before)
-    return None if rank is None else int(rank.group(1))

@@ -281,7 +281,10 @@ class TraceLog(Log):
         if exact:
             payload = _untabbed(raw[end + 1 : -1], newlines - 2)
         else:
-            region = self._without_empty_lines(raw[end:]) if segment.empty_lines else raw[end:]
+            region = raw[end:]
+            if segment.empty_lines:
+                region, count = without_empty_lines(region)
+                self.drop(EMPTY_LINE, b"", self.number + 1, count, kind="repaired")
             payload = region[1:].removesuffix(b"\n").replace(b"\n\t", b"\n")
         record.payload_sound = _md5(payload) == record.digest
         if not record.payload_sound and b"\r" in payload:
@@ -296,11 +299,6 @@ class TraceLog(Log):
             self.drop(reason, payload, record.line, kind="repaired")
         record.lines = newlines + (not ended)
         return exact
-
-    def _without_empty_lines(self, region: bytes) -> bytes:
-        region, count = without_empty_lines(region)
-        self.drop(EMPTY_LINE, b"", self.number + 1, count, kind="repaired")
-        return region
 
     def _orphaned(self, segment: Segment) -> Iterator[Piece]:
         """Counts lines after the first that belong to no payload."""

@@ -80,7 +80,8 @@ class AutotuneTables:
         name, ms, detail = match.groups()
         self._open.count += 1
         if len(self._open.choices) < MOST_CANDIDATES:
-            self._open.choices.append(Choice(name, _us(ms), (detail or "").strip()[:LONGEST]))
+            us = None if ms in {"inf", "nan"} else float(ms) * 1000 or None
+            self._open.choices.append(Choice(name, us, (detail or "").strip()[:LONGEST]))
         else:
             self.beyond += 1
         return True
@@ -109,7 +110,3 @@ class AutotuneTables:
         self._open.count = int(choices or self._open.count)
         self._open = None
         return True
-
-
-def _us(text: str) -> float | None:
-    return None if text in {"inf", "nan"} or float(text) == 0 else float(text) * 1000

@@ -58,7 +58,7 @@ class BenchmarkLog(msgspec.Struct):
 
 
 def parse_benchmark_log(text: str) -> BenchmarkLog:
-    lines = [_plain(line) for line in text.split("\n")]
+    lines = [line.rstrip("\r") for line in _ANSI.sub("", text).split("\n")]
     log = BenchmarkLog(_wall_ms("\n".join(lines)))
     heading: str | None = None
     """With `-c`, the kernel that the following measurements of configurations belong to."""
@@ -89,12 +89,6 @@ def _wall_ms(text: str) -> float | None:
     if wall is not None:
         return float(wall[1])
     return float(seconds[1]) * 1e3 if seconds is not None else None
-
-
-def _plain(line: str) -> str:
-    if "\x1b" in line:
-        line = _ANSI.sub("", line)
-    return line.rstrip("\r")
 
 
 def kernel_of(line: str, heading: str | None) -> KernelBandwidth | None:
