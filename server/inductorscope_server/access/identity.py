@@ -67,7 +67,7 @@ class Identity:
             return anybody, False
         token = bearer(request)
         if token:
-            who = await self._parts.attempts.check(lambda: self._of_token(token))
+            who = await self._parts.attempts.check(lambda: run_in_threadpool(self._of_token, token))
             return who or anybody, who is not None
         named = request.headers.getlist(settings.proxy_header) if settings.proxy_header else []
         cookie = request.cookies.get(COOKIE, "")
@@ -90,12 +90,9 @@ class Identity:
         scopes = frozenset({READ} if sees_all or links else ())
         return Who("a visitor", scopes, links=links, sees_all=sees_all, logged_in=False)
 
-    async def _of_token(self, token: str) -> Who | None:
+    def _of_token(self, token: str) -> Who | None:
         if token_is_right(token, self._settings):
             return OWNER
-        return await run_in_threadpool(self._of_named_token, token)
-
-    def _of_named_token(self, token: str) -> Who | None:
         now = datetime.now(UTC)
         with self._parts.read() as session:
             who, is_new = who_has_token(session, token, now)

@@ -6,7 +6,6 @@ Every tool's answer is computed in a child process with limits, like the pages'.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -91,7 +90,7 @@ class Agents:
         from inductorscope.agents.protocol import add_judge, add_trials, create
         from mcp.server.transport_security import TransportSecuritySettings
 
-        server = create(self._ask, BASE.get, (Refusal,))
+        server = create(self._analysis, BASE.get, (Refusal,))
         if self._may_try:
             add_trials(server, self._propose, BASE.get)
         if self._parts.settings.agents_submit:
@@ -102,9 +101,6 @@ class Agents:
             json_response=True, stateless_http=True, transport_security=unguarded
         )
         return server.session_manager
-
-    async def _ask(self, function: Callable[..., str], run: str, **given: object) -> str:
-        return await self._analysis(function, run, **given)
 
     async def _propose(self, run: str, change: Change) -> str:
         _may_run()

@@ -42,8 +42,8 @@ class Bundle(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         caching = FOREVER if self._names_content(path, scope) else "no-cache"
         plain = _is_plain(scope)
-        file = self._known(path) if plain else None
-        if file is None:
+        file = self._packed.get(path) if plain else None
+        if file is None or file.version != self._assets.version(path):
             response = await super().get_response(path, scope)
             if not (plain and isinstance(response, FileResponse)):
                 if response.status_code in (200, 304):
@@ -52,10 +52,6 @@ class Bundle(StaticFiles):
                 return response
             file = await run_in_threadpool(self._keep, path, response)
         return Response(file.body, headers={**file.headers, "Cache-Control": caching})
-
-    def _known(self, path: str) -> PackedFile | None:
-        file = self._packed.get(path)
-        return file if file and file.version == self._assets.version(path) else None
 
     def _keep(self, path: str, answer: FileResponse) -> PackedFile:
         """Stores the packed file. Called for successful responses only, so paths are valid."""

@@ -23,7 +23,7 @@ ROWS = "reads or writes a few rows"
 IN_TURN = "writes rows, in the sender's turn"
 COMMON = {
     "access/identity.py": {
-        "self._named_by_proxy": ROWS, "self._of_login": ROWS, "self._of_named_token": ROWS,
+        "self._named_by_proxy": ROWS, "self._of_login": ROWS, "self._of_token": ROWS,
     },
     "access/login.py": {"begin": ROWS, "_identified": ROWS},
     "access/rules.py": {"self._check": ROWS, "self._note": ROWS},
