@@ -144,6 +144,10 @@ CASES = (
          "freeze before the first call", mended_values="True, True, True"),
     Case("dispatch_key_set", ONE, "torch.ones(3), torch.ones(3, device='meta')", 2,
          "`x.to(device)`", mended_values="torch.ones(3), torch.ones(3, device='cpu')"),
+    Case("inference", "f = compiled(lambda x: x * 2)\noutside = torch.ones(3)\n"
+         "@torch.inference_mode()\ndef call(inside): f(torch.ones(3) if inside else outside)",
+         "False, True, True", 2, "under `torch.inference_mode()` too",
+         mended_values="True, True, True"),
     Case("grad_mode", "f = compiled(lambda x: x * 2)\n"
          "def call(on):\n    with torch.set_grad_enabled(on): f(torch.ones(3))", "True, False", 2,
          "always or never under `torch.no_grad()`", mended_values="False, False"),

@@ -10,6 +10,7 @@ from inductorscope.analyze.compile.remedies import REMEDIES, kind_of, remedy_for
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.totals import known_sum
 from inductorscope.formats.log.guard_failures import GuardFailure, in_words
+from inductorscope.units import some
 
 USUAL_LIMIT = 8
 """Default of torch._dynamo.config.recompile_limit."""
@@ -39,11 +40,19 @@ class Change(msgspec.Struct):
     """The guard in torch's words, if it has no subject."""
     source: str = ""
     """The subject as the guards name it."""
+    also: list["Change"] = msgspec.field(default_factory=list)
+    """Others like it, such as the sizes of the other layers' caches."""
 
     @property
     def named(self) -> str:
-        """The subject in a sentence: a name in backticks, or words."""
-        return self.subject if self.kind == "stack" or not self.subject else f"`{self.subject}`"
+        """The subjects in a sentence: names in backticks, or words."""
+        if self.kind == "stack" or not self.subject:
+            return self.subject
+        return some([f"`{change.subject}`" for change in (self, *self.also)], 2)
+
+    @property
+    def sources(self) -> list[str]:
+        return [change.source for change in (self, *self.also)]
 
 
 class History(msgspec.Struct):
@@ -130,6 +139,19 @@ def changes_of(history: History) -> list[Change]:
             change.kind = "fixed size" if tried or _OF_ATTRIBUTE.match(change.source) else "static"
             change.advice = REMEDIES[change.kind]
     return list(changes.values())
+
+
+def alike(changes: list[Change]) -> list[Change]:
+    """Joins changes of one kind that have the same values."""
+    groups: dict[tuple[object, ...], Change] = {}
+    for change in changes:
+        dimension = change.subject.rpartition("(")[2] if ".size(" in change.subject else ""
+        subject = "" if change.subject else change.text
+        key = (change.kind, subject, dimension, change.became_dynamic, *change.values)
+        first = groups.setdefault(key, replace(change))
+        if change.subject != first.subject:
+            first.also = [*first.also, change]
+    return list(groups.values())
 
 
 def _may_be_dynamic(change: Change) -> bool:

@@ -40,11 +40,14 @@ REMEDIES = {
     "keys": "Always pass the same keys: zeros for what a call lacks, and a mask that tells so.",
     "length": "Pass one tensor, such as `torch.stack({argument})`, or always the same number.",
     "dtype": "Always pass the same dtype: `{argument}.to(dtype)` before the call.",
-    "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()`.",
+    "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()` if none "
+    "flow through it, else make the first one with `requires_grad=True`.",
     "frozen": "Each set of frozen parameters has its own compile: freeze before the first call, or "
     "compile block by block, so that only the changed one compiles again.",
     "dispatch_key_set": "Always pass the same kind of tensor: `{argument}.to(device)` before the "
     "call, no mix of devices, subclasses and inference mode.",
+    "inference": "It was made outside of inference mode at first: make the first one under "
+    "`torch.inference_mode()` too, as the calls make the others.",
     "grad_mode": "Run each call in the same mode: always or never under `torch.no_grad()`. "
     "Training and evaluating need one compile each.",
     "global state": "Set it once, before the first call.",
@@ -83,6 +86,9 @@ def kind_of(failed: GuardFailure, file: str = "") -> str:
     if kind == "condition":
         one = failed.text.startswith("2 <= ") and failed.text.count("<") == 1
         return "size 1" if one or failed.new in ("0", "1") else kind
+    if kind == "dispatch_key_set" and failed.old and failed.new:
+        before, after = ("ADInplaceOrView" in keys for keys in (failed.old, failed.new))
+        return "inference" if before and not after else kind
     if kind != "value":
         return "frozen" if re.match("requires_grad of (self|fn)[.]", subject) else kind
     return _kind_of_value(failed)

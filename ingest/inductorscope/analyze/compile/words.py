@@ -8,7 +8,7 @@ import msgspec
 
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
 from inductorscope.analyze.compile.model import Story
-from inductorscope.analyze.compile.recompiles import Change, History, histories
+from inductorscope.analyze.compile.recompiles import Change, History, alike, histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.ranks.hang import hang
 from inductorscope.formats.errors.temporary import without_temporary
@@ -188,7 +188,7 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
     )
     groups: dict[str, list[str]] = {}
     for history in recompiled:
-        reason = "; ".join(map(change_in_words, history.changes)) or "for reasons not in the log"
+        reason = "; ".join(map(change_in_words, alike(history.changes))) or "for reasons not in the log"
         name = f"`{history.function}`" + (
             f" after line {history.resumed_at}" if history.resumed_at else ""
         )

@@ -6,7 +6,7 @@ import msgspec
 
 from inductorscope.analyze.compile.breaks import Break, BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
-from inductorscope.analyze.compile.recompiles import History, NeededCompile
+from inductorscope.analyze.compile.recompiles import History, NeededCompile, alike
 from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 from inductorscope.fields import Hidden, Prose, view
@@ -186,7 +186,9 @@ def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[Histor
             history,
             artifact=run_story.artifact(history.file),
             compiles=len(history.steps),
-            changes=[ChangeRow(change_in_words(made), made.advice) for made in history.changes],
+            changes=[
+                ChangeRow(change_in_words(made), made.advice) for made in alike(history.changes)
+            ],
             steps=[step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
         )
         for history in changed

@@ -93,11 +93,14 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 
 
 def _once(causes: list[Cause]) -> list[Cause]:
-    """Leaves out causes of which most concerns kernels of a cause before them."""
+    """Leaves out causes of which most concerns kernels of a cause before them, and those that say
+    to do the same on the same lines."""
     kept, counted = [], set[int]()
     for cause in causes:
         again = sum(us for kernel, us in cause.kernels.items() if kernel in counted)
-        if again <= sum(cause.kernels.values()) / 2:
+        said = {(before.fix, *((at.path, at.line) for at in before.lines)) for before in kept}
+        same = (cause.fix, *((at.path, at.line) for at in cause.lines)) in said and cause.lines
+        if again <= sum(cause.kernels.values()) / 2 and not same:
             kept.append(cause)
             counted.update(cause.kernels)
     return kept

@@ -11,7 +11,7 @@ from inductorscope.analyze.compile.branches import (
 )
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places, cut_lines
 from inductorscope.analyze.compile.model import Compile, Story
-from inductorscope.analyze.compile.recompiles import History, histories
+from inductorscope.analyze.compile.recompiles import History, alike, histories
 from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.analyze.compile.words import change_in_words
 from inductorscope.analyze.failures.fold import is_library
@@ -21,6 +21,7 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.answers.runs.diagnosis.uncompiled import broken_out, kernel_shares
+from inductorscope.answers.runs.diagnosis.waiting import STATIC, grown
 from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import OVERHEAD, SOURCE
 from inductorscope.units import percent, plural, seconds
@@ -248,12 +249,14 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared(f"{text}.") if _complete(story) else None
     log, us, whole, note = _slowest_process(story, again)
     first = min((row for row in own if row.log == log), key=lambda row: not row.changes)
-    changes = [change for change in first.changes if change.kind != "wrapper"]
+    changes = alike([change for change in first.changes if change.kind != "wrapper"])
     number = sum(history.log == log for history in again)
     fix, wins = remedies(evidence.story, first, changes)
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
     if {change.kind for change in changes} == {"attribute"} and _in_each_step(evidence, first):
         fix, bound = _OWN_VALUES, True
+    if any(change.kind == "size" for change in changes) and grown(evidence):
+        fix, bound = f"{STATIC} Else: {fix}", True
     wrapped, last = is_library(first.file or ""), first.steps[-1].compile
     name = "a compiled module" if wrapped else f"`{first.function}`"
     if first.resumed_at:

@@ -23,8 +23,9 @@ def remedies(
     compiles that it saves; None if that is unknown."""
     compiles = _compiles(run_story, history)
     counted = COUNTED if len(compiles) > 2 else COUNTED[:-1]  # each of two modes needs a compile
-    free = [change.source for change in changes if change.advice and change.kind in counted][:MOST]
-    alone = {source: len(compiles) - len(needed(compiles, [source])) for source in free}
+    freed = [change for change in changes if change.advice and change.kind in counted][:MOST]
+    free = [source for change in freed for source in change.sources]
+    alone = {own.source: len(compiles) - len(needed(compiles, own.sources)) for own in freed}
     keys = any(change.kind == "keys" for change in changes)  # then the length follows from them
     advised = [own for own in changes if own.advice and not (keys and own.kind == "length")]
     advised = sorted(advised, key=lambda own: -alone.get(own.source, 0))[:MOST]
@@ -33,8 +34,10 @@ def remedies(
         same = [change for change in advised if change.advice == advice]
         names = " and ".join(dict.fromkeys(change.named for change in same))
         text.append(advice if len(advised) == 1 else f"{names}: {advice}")
+        if any(change.also for change in same):
+            text.append("The same holds for the others that are named.")
         by_itself = alone.get(same[0].source, 0) if same[0].kind in COUNTED else 0
-        if by_itself and len(same) == 1 and len(free) > 1:
+        if by_itself and len(same) == 1 and len(freed) > 1:
             text.append(f"This alone saves {plural(by_itself, 'compile')}.")
     if any(change.kind in RARELY for change in advised):
         text.append(RARE)
@@ -45,11 +48,11 @@ def remedies(
         others = [f"{own.named}: {own.advice}" for own in advised if own.source not in free]
         return " ".join(others) or NOTHING, None
     saved = f"{len(compiles) - len(kept)} of {plural(len(compiles), 'compile')}"
-    if len(free) == 1:
+    if len(freed) == 1:
         text.append(f"That saves {saved}.")
     else:
         none = "" if any(alone.values()) else ", and none of them alone"
-        both = " and ".join(change.named for change in changes if change.source in free)
+        both = " and ".join(change.named for change in freed)
         text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
     return " ".join(text), 1e6 * sum(step.took_s for step in steps)

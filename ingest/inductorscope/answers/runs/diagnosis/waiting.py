@@ -42,6 +42,11 @@ from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
 """Gaps of a step that one wait may have, to be called few."""
+STATIC = (
+    "Each call joins more to an argument, and returns it for the next: make it once at its largest "
+    "size, write at a position (`index_copy_`), and mask the rest, as a static KV cache does."
+)
+"""What to do with an argument that grows."""
 TELLING = ("loading data", "blocking", "host operator", "call", "searching")
 """Kinds of waits that say what to change, however many gaps there are."""
 MOST_OF_IDLE = 0.4
@@ -471,7 +476,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         saves, fix, lines = 0.0, loop, evidence.sampled(idle.us)
     elif recorded:
         saves, fix = 0.0, again or f"CUDA graphs are on already. {fix}"
-        lines = evidence.lines_of(_grown(evidence)) if again else []
+        lines = evidence.lines_of(grown(evidence)) if again else []
     elif saves >= STANDS_OUT * step:
         lines = _slowest_region(evidence)
         if skipped := _skipped(evidence):
@@ -561,19 +566,15 @@ def _replayed(evidence: Evidence) -> str:
             "backward pass. Call it under `torch.no_grad()`, or let each step call `backward()`."
         )
     pad = "Pad the inputs to a few sizes: each size needs a graph of its own."
-    if _grown(evidence):
-        pad = (
-            "Each call joins more to an argument, and returns it for the next: make it once at its "
-            "largest size, write at a position (`index_copy_`), and mask the rest, as a static KV "
-            "cache does."
-        )
+    if grown(evidence):
+        pad = STATIC
     return (
         f"CUDA graphs are on, and hardly replayed: {plural(new, 'call')} had a new function or "
         f"size, {recorded} recorded a graph, {replayed} replayed one. {pad}"
     )
 
 
-def _grown(evidence: Evidence) -> list[FxNode]:
+def grown(evidence: Evidence) -> list[FxNode]:
     """Returns what joins as much as in each call to an argument of any size, and is returned."""
     found: list[FxNode] = []
     for nodes in evidence.nodes().values():
