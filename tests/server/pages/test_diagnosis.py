@@ -29,6 +29,7 @@ from inductorscope.answers.runs.diagnosis import blocks, communication, costly, 
 from inductorscope.answers.runs.diagnosis.attention import written_attention
 from inductorscope.answers.runs.diagnosis.better_ways import (
     convolved,
+    jacobian_passes,
     largest_factor,
     next_word,
     pairwise,
@@ -687,8 +688,9 @@ def test_no_win_exceeds_the_step_and_no_kernel_counts_twice(foo1: Evidence) -> N
     assert casts.wins_us == foo1.step_us
     first = replace(casts, share=0.9)
     second = replace(casts, kind="scalar loops", share=0.5)
-    other = replace(casts, kind="fallbacks", share=0.1, kernels={99: 5.0})
-    found = ranked([second, other, first])
+    other = replace(casts, kind="fallbacks", fix="Else.", share=0.1, kernels={99: 5.0})
+    again = replace(other, kind="copies", share=0.05, kernels={100: 5.0})  # says to do the same
+    found = ranked([second, again, other, first])
     assert [row.kind for row in found.causes] == ["casts", "fallbacks"]
 
 
@@ -1138,6 +1140,19 @@ def test_convolutions_are_found_with_the_numbers_of_their_kernels() -> None:
         "odd": ("convolution", "4, 1, s0", ["wet", "response"]),
     }  # fmt: skip
     assert [(node.name, taps) for node, taps in convolved(nodes_of(made))] == [("wet", 2048)]
+
+
+def test_the_passes_of_a_jacobian_are_those_of_its_basis() -> None:
+    def found(basis: str, file: str = "site-packages/torch/_functorch/eager_transforms.py") -> int:
+        nodes = nodes_of({"basis": ("full", basis, []), "pulled": ("mul", "1000, 8", ["basis"])})
+        passes, made = jacobian_passes([replace(node, stack_file=file) for node in nodes])
+        assert len(made) == 2 * bool(passes)
+        return passes
+
+    assert found("1000, 1000") == 1000
+    assert found("8, 8") == 0
+    assert found("1000, 8") == 0
+    assert found("1000, 1000", "m.py") == 0
 
 
 def test_a_model_that_computes_all_positions_for_one_word_is_found() -> None:

@@ -40,8 +40,8 @@ REMEDIES = {
     "keys": "Always pass the same keys: zeros for what a call lacks, and a mask that tells so.",
     "length": "Pass one tensor, such as `torch.stack({argument})`, or always the same number.",
     "dtype": "Always pass the same dtype: `{argument}.to(dtype)` before the call.",
-    "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()` if none "
-    "flow through it, else make the first one with `requires_grad=True`.",
+    "requires_grad": "Always pass it with or always without gradients: `{argument}.detach()` if "
+    "none flow through it, else make the first one with `requires_grad=True`.",
     "frozen": "Each set of frozen parameters has its own compile: freeze before the first call, or "
     "compile block by block, so that only the changed one compiles again.",
     "dispatch_key_set": "Always pass the same kind of tensor: `{argument}.to(device)` before the "

@@ -188,7 +188,8 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
     )
     groups: dict[str, list[str]] = {}
     for history in recompiled:
-        reason = "; ".join(map(change_in_words, alike(history.changes))) or "for reasons not in the log"
+        reason = "; ".join(map(change_in_words, alike(history.changes)))
+        reason = reason or "for reasons not in the log"
         name = f"`{history.function}`" + (
             f" after line {history.resumed_at}" if history.resumed_at else ""
         )

@@ -1,8 +1,10 @@
 """Causes in how something is computed: another way gives the same numbers sooner."""
 
+import re
 from math import prod
 
 from inductorscope import urls
+from inductorscope.analyze.failures.fold import is_library
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.unread import sides
@@ -22,6 +24,12 @@ LONG = 64
 LONGEST = 10_000_000
 """Longest transform whose factors are looked for."""
 _TRANSFORMS = frozenset(("_fft_r2c", "_fft_c2r", "_fft_c2c"))
+PASSES = 64
+"""Passes for a Jacobian from which they are told."""
+_FUNCTORCH = "torch/_functorch/eager_transforms.py"
+_BASIS = frozenset(("full", "new_zeros", "zeros"))
+_JACOBIAN = re.compile(r"\b(jacrev|jacfwd)\(")
+_OTHER_WAY = {"jacrev": ("output", "inputs", "jacfwd"), "jacfwd": ("input", "outputs", "jacrev")}
 _PICKS = frozenset(("index_select", "index", "select", "slice", "gather"))
 
 
@@ -224,4 +232,43 @@ def next_word(nodes: list[FxNode]) -> tuple[FxNode, int] | None:
     return None
 
 
-CHECKS = (distances, transforms, long_kernels, decoding)
+def jacobians(evidence: Evidence) -> Cause | None:
+    """A Jacobian takes a pass for each of many outputs, or inputs."""
+    step = evidence.step_us or 0.0
+    for slug, nodes in evidence.nodes().items() if step else ():
+        passes, made = jacobian_passes(nodes)
+        us, places = evidence.spent(made)
+        lines = [
+            (path, number, called[1])
+            for path in evidence.story.sources
+            if passes and not is_library(path)
+            for number, text in enumerate(evidence.story.source_text(path).splitlines(), 1)
+            if (called := _JACOBIAN.search(text))
+        ]
+        if lines and us >= STANDS_OUT * step:
+            name = lines[0][2]
+            each, fewer, other = _OTHER_WAY[name]
+            return Cause(
+                "jacobians",
+                f"`{name}` computes a Jacobian in {passes:,} passes, one for each {each}: they "
+                f"take {microseconds(us)} of {evidence.step}.",
+                f"If the function has fewer {fewer}, `torch.func.{other}` takes a pass for each of "
+                "them instead, and gives the same.",
+                urls.graph(evidence.id, slug),
+                concerns=us / step,
+                lines=[line for path, number, _ in lines for line in evidence.line(path, number)],
+                kernels=evidence.kernels_of(places),
+            )
+    return None
+
+
+def jacobian_passes(nodes: list[FxNode]) -> tuple[int, list[FxNode]]:
+    """Returns how many vectors a Jacobian is multiplied by, and the nodes that do so; 0 if few."""
+    made = [node for node in nodes if (node.stack_file or "").endswith(_FUNCTORCH)]
+    sizes = [sides(node.annotation) for node in made if short_name(node.target) in _BASIS]
+    square = [size[0] for size in sizes if size and len(size) == 2 and size[0] == size[1]]
+    passes = max(square, default=0)
+    return (passes, made) if passes >= PASSES else (0, [])
+
+
+CHECKS = (distances, transforms, long_kernels, decoding, jacobians)
