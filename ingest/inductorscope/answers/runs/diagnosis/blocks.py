@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from inductorscope import urls
 from inductorscope.analyze.compile.model import Compile
+from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.instances import instances
@@ -39,8 +40,9 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
         anew = [compile_ for compile_ in own if compile_.misses or not compile_.hits]
         if len(anew) >= FEWEST and _seconds(anew) > _seconds(best):
             best = anew
-    if not best:
-        return None
+    again = all(compile_.recompile for compile_ in best[1:])
+    if not best or (again and any(history.reached_limit for history in histories(story))):
+        return None  # a value that changes in each step, of which the cause on recompiles tells
     whole = max((log.seconds or 0.0 for log in story.logs), default=0.0)
     # The first one has to be compiled in any case, and may have paid for what all need.
     saved = _seconds(best) - max(_seconds([compile_]) for compile_ in best)
@@ -54,8 +56,7 @@ def equal_blocks(evidence: Evidence) -> Cause | None:
         "Compile it once: decorate it with `torch.compiler.nested_compile_region` and compile the "
         "model that calls it, so that all its calls share one compile.",
         urls.compile_story(evidence.id),
-        why=f"{took}: all but the slowest would be saved."
-        + (same if all(compile_.recompile for compile_ in best[1:]) else ""),
+        why=f"{took}: all but the slowest would be saved." + (same if again else ""),
         wins_us=1e6 * saved,
         share=saved / whole if whole else None,
         of="compile time",

@@ -68,7 +68,7 @@ def failure(evidence: Evidence) -> Cause | None:
         why.append(f"The page Failures has {plural(more, 'more failure')}.")
     return Cause(
         "failure",
-        f"{title.rstrip('.')}.",
+        title if title.endswith(("!", "?")) else f"{title.rstrip('.:')}.",
         " ".join(filter(None, (branch, _EVIDENCE if first.fix is None else first.fix.do))),
         urls.failures(evidence.id),
         why=" ".join(filter(None, why)),

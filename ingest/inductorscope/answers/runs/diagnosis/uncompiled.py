@@ -24,7 +24,7 @@ from inductorscope.formats.vocabulary import (
     OVERHEAD,
 )
 from inductorscope.store.tables.times import TraceKernel
-from inductorscope.units import microseconds, percent, seconds
+from inductorscope.units import count, microseconds, percent, seconds
 
 SMALLEST = 0.01
 """Smallest share of the step that they must take."""
@@ -121,9 +121,10 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     kind, same = same_operators(shares.ops)
     us = sum(shares.ops[op] for op in same)
     slow = ", ".join(f"`{op}`" for op in same[:SHOWN])
-    calls = f"{percent(us / shares.whole)} of the kernels' time is in {slow}"
+    calls = f"{percent(us / shares.whole)} of the kernels' time is in {slow}, which compiled code "
+    calls = f"{calls}calls as well" if same else ""
     if nothing and us > ALIKE * shares.whole:
-        return Cleared(f"Nothing is compiled. {calls}, which compiled code calls as well.")
+        return Cleared(f"Nothing is compiled. {calls}.")
     if nothing:
         return Cause(
             "nothing compiled",
@@ -134,9 +135,9 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
             "another device."
             if same[:1] == [SLOW_CONVOLUTION]
             else "`torch.compile` the model or its blocks, and record it again.",
-            why=f"{calls}, which compiled code calls as well; "
-            f"{percent(shares.fuses / shares.whole)} are element-wise operators, reductions and "
-            f"copies, which fuse. The slowest operators: {names}.",
+            why=f"{calls and f'{calls}. '}{percent(shares.fuses / shares.whole)} of the time is in "
+            "element-wise operators, reductions and copies, which fuse. The slowest operators: "
+            f"{names}.",
             concerns=FUSED * shares.fuses / step,
             lines=_lines(evidence, shares.whole),
         )
@@ -159,8 +160,8 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     if us >= FUSED * shares.eager:
         return Cause(
             "eager operator",
-            f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in {slow}, "
-            "which would take as long in it.",
+            f"{microseconds(us)} of {evidence.step} are spent outside of compiled code in {slow}: "
+            "compiled code would call the same functions.",
             less_of(kind),
             concerns=min(us / step, 1.0) * (1.0 if kind in HINTS else VAGUE),
             lines=_lines(evidence, us),
@@ -203,12 +204,12 @@ def repeated(evidence: Evidence, shares: Shares) -> str:
         return ""
     for op in [*shares.ops][:SHOWN]:
         if shares.times[op] >= VERY_OFTEN and op.startswith("aten::"):
+            times = count(round(shares.times[op]))
             return (
-                f"`{op}` runs {round(shares.times[op])} times in each step: compile the loop "
-                "around it, or, if it handles one object after the other, compute all at once, "
-                "with one dimension more, or of a list of tensors, with functions such as "
-                "`torch._foreach_lerp_`. If it makes the same in every step, make it once, before "
-                "the first."
+                f"`{op}` runs {times} times in each step: compile the loop around it, or, if it "
+                "handles one object after the other, compute all at once, with one dimension more, "
+                "or of a list of tensors, with functions such as `torch._foreach_lerp_`. If it "
+                "makes the same in every step, make it once, before the first."
             )
     return ""
 

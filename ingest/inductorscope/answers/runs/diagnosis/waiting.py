@@ -1,5 +1,6 @@
 """Causes that keep the device idle: named gaps, and the state of the host in all others."""
 
+import re
 from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
@@ -38,7 +39,7 @@ from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import TRITON_TEMPLATE
 from inductorscope.store.tables.times import TraceKernel
-from inductorscope.units import microseconds, percent, plural
+from inductorscope.units import count, microseconds, percent, plural
 
 FEW = 10
 """Gaps of a step that one wait may have, to be called few."""
@@ -96,6 +97,13 @@ _BLOCKS = {
     "copy": "Copy from pinned memory with `non_blocking=True`, so that the host goes on.",
     "": "Remove it from the step, or do it less often: nothing is launched while the host waits.",
 }
+_READS = {
+    "aten::item": re.compile(
+        r"\.(item|tolist|cpu|numpy)\(|\b(bool|float|int|print)\(|^(if|while) "
+    ),
+    "aten::nonzero": re.compile(r"nonzero|unique|where\(|masked_select|\["),
+}
+"""How lines that wait in such an operator look."""
 _SPARSE = (
     "If a batch names few rows of an embedding: `torch.nn.Embedding(…, sparse=True)`, and "
     "SparseAdam, Adagrad or SGD for it, update no others. Not every torch compiles its backward."
@@ -233,19 +241,20 @@ def synchronises(evidence: Evidence) -> Cause | None:
         return None
     us = min(wait.us * _unprofiled(evidence), idle.us)
     times = round(wait.count / shown.by)
+    lines = evidence.sampled(us)
     named = line.waits[0].kind == "blocking" if line.waits else False
     if named or times < OFTEN or us < OFTEN_STANDS_OUT * step:
         return None
     return Cause(
         "synchronising",
-        f"The host waits for the device {times} times in each step, in `{wait.inside}`: around "
-        f"this the device is idle for {microseconds(us)} of {evidence.step}.",
+        f"The host waits for the device {count(times)} times in each step, in `{wait.inside}`: "
+        f"around this the device is idle for {microseconds(us)} of {evidence.step}.",
         _BLOCKS[wait.inside],
         _at(evidence, wait),
         why="Nothing is queued while the host waits, so the device runs dry until the next launch.",
         wins_us=us,
         known="estimated",  # the value is then not computed in each step either
-        lines=evidence.sampled(us),
+        lines=[line for line in lines if _READS[wait.inside].search(line.code)] or lines,
     )
 
 
