@@ -101,6 +101,23 @@ def test_work_of_children_is_not_a_neighbours() -> None:
     assert watching.seen.clock is None or watching.seen.clock > 100
 
 
+def test_memory_that_processes_share_counts_once() -> None:
+    fork = "import os, sys\nheld = bytes(range(256)) * (400 << 10)\n"
+    fork += "[os.fork() for _ in range(2)]\nprint(flush=True)\nsys.stdin.read()"
+    command = [sys.executable, "-c", fork]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        [process.stdout.readline() for _ in range(4)]
+        assert process_group.resident_bytes(process.pid) > 400 << 20
+        assert 100 << 20 < process_group.memory_bytes(process.pid) < 200 << 20
+        process_group.kill(process.pid, [process.pid])
+        process.stdin.close()
+    assert process_group.memory_bytes(process.pid) == 0
+
+
 @pytest.mark.parametrize(
     ("text", "gpu"),
     [

@@ -2,7 +2,7 @@
 
 RLIMIT_AS alone is not enough: CUDA reserves far more address space than it uses, so such a limit
 would refuse every GPU job. The effective limit is on the resident memory of the whole process
-group, including compilers. Jobs on a CPU get both limits.
+group, including compilers; pages that they share count once. Jobs on a CPU get both limits.
 """
 
 import os
@@ -121,6 +121,8 @@ class Watch:
                 "was stopped (INDUCTORSCOPE_CAPTURE_SECONDS)."
             )
         used = process_group.resident_bytes(group)
+        if used > self.limits.memory:
+            used = process_group.memory_bytes(group)
         if used > self.limits.memory:
             raise CaptureFailed(
                 f"The {self.what} used {used / GIB:.1f} GiB of memory, more than its limit of "

@@ -138,8 +138,8 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
         if facts.state == "complete":
             return None
         error = facts.error
-        reason = "." if error is None else f": {error.kind}: {error.message}"
-        return f"The capture {facts.state}{reason}"[:LONGEST_FAILURE]
+        reason = [] if error is None else filter(None, (error.kind, error.message))
+        return ": ".join((f"The capture {facts.state}", *reason))[:LONGEST_FAILURE]
     failure = logs.first("failure")
     return failure[:LONGEST_FAILURE] if failure else logs.hang or None
 

@@ -121,6 +121,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "The C++ compiler is too old for the options that torch gives it.",
         "Install a newer one (at least g++ 11 or clang 14) and set CXX to it.",
     ),
+    (
+        r"\(INDUCTORSCOPE_CAPTURE_(?:BYTES|SECONDS)\)",
+        "The capture reached its limit.",
+        "Raise the setting that the message names, or let the program do less.",
+    ),
 )
 _PATTERNS = tuple((re.compile(pattern), what, do) for pattern, what, do in _TABLE)
 # ciqoo.cpp:29:10: fatal error: tbb/tbb.h: No such file or directory

@@ -29,6 +29,7 @@ from inductorscope.formats.capture_facts import (
     EAGER,
     INTERRUPTED,
     LOG,
+    NO_STEPS,
     CaptureError,
     CaptureFacts,
     EagerOutcome,
@@ -238,6 +239,8 @@ def _judge(
     if failure is None:
         facts.state = "complete"
         return
+    if NO_STEPS in facts.missing:
+        facts.missing.remove(NO_STEPS)  # it may not have come so far
     if facts.state != "failed to compile":
         facts.state = "failed"
         facts.error = facts.error or CaptureError("", failure)

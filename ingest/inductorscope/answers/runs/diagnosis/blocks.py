@@ -74,7 +74,7 @@ def equal_inside(evidence: Evidence) -> Cause | None:
         compile_ = compiles.get((row.compile_id or "").strip("[]"))
         us = {} if compile_ is None else compile_.phases
         work_s = sum(us[kind] for kind in us if kind not in (CPP, TRITON)) / 1e6
-        if compile_ is None or work_s < best:
+        if compile_ is None or work_s < best or compile_.outcome == "unfinished":
             continue
         nodes = evidence.nodes()[row.slug]
         times, inside = repeated(nodes)
