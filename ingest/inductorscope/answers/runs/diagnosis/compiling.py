@@ -21,7 +21,7 @@ from inductorscope.answers.runs.diagnosis.cause import Cause, CauseLine, Cleared
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.runs.diagnosis.remedies import remedies
 from inductorscope.answers.runs.diagnosis.uncompiled import broken_out, kernel_shares
-from inductorscope.answers.runs.diagnosis.waiting import STATIC, grown
+from inductorscope.answers.runs.diagnosis.waiting import STATIC, grown, records_graphs
 from inductorscope.formats.change import Change
 from inductorscope.formats.vocabulary import OVERHEAD, SOURCE
 from inductorscope.units import percent, plural, seconds
@@ -251,6 +251,9 @@ def recompiles(evidence: Evidence) -> Cause | Cleared | None:
     first = min((row for row in own if row.log == log), key=lambda row: not row.changes)
     changes = alike([change for change in first.changes if change.kind != "wrapper"])
     number = sum(history.log == log for history in again)
+    padded = {change.kind for change in changes} == {"static"} and not first.reached_limit
+    if padded and records_graphs(evidence):
+        return Cleared(f"Under `dynamic=False`, {number + 1} sizes have a CUDA graph each.")
     fix, wins = remedies(evidence.story, first, changes)
     bound = any(change.kind == "grad_mode" for change in changes)  # some programs need two modes
     if {change.kind for change in changes} == {"attribute"} and _in_each_step(evidence, first):

@@ -214,7 +214,7 @@ def waiting(evidence: Evidence) -> Cause | Cleared | None:
         return Cleared(f"The device is busy for {busy} of {evidence.step}.")
     own = [wait for wait in line.waits if wait.kind not in (*ONCE_PARTS, "profiler", "queued")]
     loads = bool(own) and own[0].kind in ("loading data", "blocking")
-    if not loads and _records_graphs(evidence) and _replayed(evidence):
+    if not loads and records_graphs(evidence) and _replayed(evidence):
         # Each new size has first calls again.
         us = min(idle.us + idle.once, step - line.busy_us / shown.by)
         return _state(evidence, idle._replace(us=max(us, idle.us)))
@@ -480,7 +480,7 @@ def _state(evidence: Evidence, idle: Idle) -> Cause:
         loop = repeated(evidence, shares)
     if most in (OUTSIDE, OPERATING) and nothing_compiled(evidence, shares):
         fix = "Compile it: `torch.compile(…, mode='reduce-overhead')` launches kernels together."
-    recorded, again = _records_graphs(evidence), _replayed(evidence)
+    recorded, again = records_graphs(evidence), _replayed(evidence)
     if loop and not again and (recorded or saves < idle.us / 2):
         saves, fix, lines = 0.0, loop, evidence.sampled(idle.us)
     elif recorded:
@@ -531,7 +531,7 @@ def _queued(evidence: Evidence) -> str:
 def between_kernels(evidence: Evidence) -> Cause | None:
     """The ordinary pauses between kernels add up."""
     shown, line, step = evidence.shown, evidence.timeline, evidence.step_us
-    if shown is None or line is None or not step or _records_graphs(evidence):
+    if shown is None or line is None or not step or records_graphs(evidence):
         return None
     us = sum(part.us for part in line.parts if part.name == BETWEEN) / shown.by
     if us < STANDS_OUT * step or shown.graphs_save_us >= us:  # these are a part of that
@@ -548,7 +548,7 @@ def between_kernels(evidence: Evidence) -> Cause | None:
     )
 
 
-def _records_graphs(evidence: Evidence) -> bool:
+def records_graphs(evidence: Evidence) -> bool:
     return any(region.replayed for region in evidence.regions) or any(
         graph.replayed or graph.recorded or graph.warmed for graph in _cuda_graphs(evidence)
     )
