@@ -144,6 +144,10 @@ CASES = (
          "freeze before the first call", mended_values="True, True, True"),
     Case("dispatch_key_set", ONE, "torch.ones(3), torch.ones(3, device='meta')", 2,
          "`x.to(device)`", mended_values="torch.ones(3), torch.ones(3, device='cpu')"),
+    Case("item", "f = compiled(lambda x, at: x[[at[0], at[1]]])\n"
+         "def call(at): f(torch.ones(9), at)", "(1, 2), (3, 4), (1, 5)", 3,
+         "as one tensor: `torch.tensor(at)`",
+         "f = compiled(lambda x, at: x[at])\ndef call(at): f(torch.ones(9), torch.tensor(at))"),
     Case("inference", "f = compiled(lambda x: x * 2)\noutside = torch.ones(3)\n"
          "@torch.inference_mode()\ndef call(inside): f(torch.ones(3) if inside else outside)",
          "False, True, True", 2, "under `torch.inference_mode()` too",

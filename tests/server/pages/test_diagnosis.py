@@ -56,6 +56,7 @@ from inductorscope.answers.runs.diagnosis.memory_order import (
 )
 from inductorscope.answers.runs.diagnosis.products import (
     chains,
+    diagonal_products,
     independent_products,
     masked_branches,
 )
@@ -1228,10 +1229,24 @@ def test_branches_that_compute_all_rows_and_keep_few_are_found() -> None:
     assert masked_branches([*gate, *shared]) == []
 
 
+def test_products_with_a_diagonal_matrix_are_found() -> None:
+    made = {
+        "x": ("", "64, 3000", []), "w": ("", "3000", []), "zero": ("full", "", []),
+        "at": ("iota", "3000", []), "column": ("unsqueeze", "3000, 1", ["at"]),
+        "same": ("eq", "3000, 3000", ["at", "column"]), "row": ("unsqueeze", "1, 3000", ["w"]),
+        "diagonal": ("where", "3000, 3000", ["same", "row", "zero"]),
+        "scaled": ("mm", "64, 3000", ["x", "diagonal"]),
+        "before": ("le", "3000, 3000", ["at", "column"]),
+        "triangle": ("where", "3000, 3000", ["before", "row", "zero"]),
+        "summed": ("mm", "64, 3000", ["x", "triangle"]),
+    }  # fmt: skip
+    assert [node.name for node in diagonal_products(nodes_of(made))] == ["scaled"]
+
+
 def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() -> None:
     code = """
         assert_size_stride(arg0_1, (1024, 2048), (1, 1024))
-        assert_size_stride(arg1_1, (1024, 2048), (2048, 1))
+        assert_size_stride(arg1_1, (1024, 2048), (2048, 1), 'input')
         assert_size_stride(arg2_1, (1024, 1), (1, 1))
         assert_size_stride(arg3_1, (s77, 2048), (1, s77))
         assert_size_stride(arg4_1, (512, 1024), (1, 512))
@@ -1345,6 +1360,12 @@ def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(
     assert alone is not None
     assert "of `x1`, which all observed calls passed unchanged" in alone.what
     assert told("x1", "x2") is None
+    assert told() is None
+    trained = [replace(graph, direction="forward") for graph in foo1.graphs]
+    foo1 = replace(foo1, graphs=trained)
+    given = told("x1", "x2")  # a graph whose nodes are its features, for instance
+    assert given is not None
+    assert given.what.startswith("Operations on `x1`, `x2`, which all observed calls passed")
     assert told() is None
 
 
@@ -1541,7 +1562,9 @@ def test_functions_that_one_line_calls_are_told_to_be_compiled_as_a_whole(
 def test_rows_that_are_picked_from_a_table_of_columns_jump() -> None:
     code = "assert_size_stride({}, (120000, 96), {})\n"
     found = orders(code.format("arg0_1", "(1, 120000)") + code.format("arg1_1", "(96, 1)"))
-    assert [picked_apart(order) for order in found.values()] == [True, False]
+    rows, columns = [64, 400, 96], [120000, 64, 400]
+    for picked, apart in ((rows, [True, False]), (columns, [False, True])):
+        assert [picked_apart(order, picked, [64, 400]) for order in found.values()] == apart
 
 
 def test_values_that_each_step_needs_are_not_told_to_be_changed_in_place(

@@ -32,6 +32,7 @@ REMEDIES = {
     "default": "Define the function once, and pass it the value as a tensor: `torch.tensor(…)`.",
     "attribute": "Keep it in a tensor that is changed in place, such as a buffer: "
     "`{owner}.register_buffer('{name}', torch.tensor(…))`, then `{subject}.fill_(…)`.",
+    "item": "Pass the numbers as one tensor: `torch.tensor({container})`.",
     "global": "Keep it in a tensor that is changed in place, or pass it as a tensor: "
     "`torch.tensor({name})`.",
     "training": "One compile for training and one for evaluation are needed; more are not.",
@@ -109,7 +110,9 @@ def _kind_of_value(failed: GuardFailure) -> str:
         return "switch" if known in ("True", "False") else "constant"
     if subject.startswith("G["):
         return "global"
-    return "attribute" if "." in subject or "[" in subject else "number"
+    if re.search(r"\[\d{1,9}\]$", subject):
+        return "item"
+    return "attribute" if "." in subject else "number"
 
 
 def remedy_for(failed: GuardFailure, file: str = "") -> str:
@@ -125,5 +128,5 @@ def remedy_for(failed: GuardFailure, file: str = "") -> str:
         name = option[1]
     return text.format(
         argument=argument, dimension=size[2] if size else "…", subject=subject, name=name,
-        owner=owner,
+        owner=owner, container=subject.rpartition("[")[0],
     )  # fmt: skip

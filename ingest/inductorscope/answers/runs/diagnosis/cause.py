@@ -95,12 +95,12 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 def _once(causes: list[Cause]) -> list[Cause]:
     """Leaves out causes of which most concerns kernels of a cause before them, and those that say
     to do the same on the same lines."""
-    kept, counted = [], set[int]()
+    kept, counted, told = list[Cause](), set[int](), set[tuple[object, ...]]()
     for cause in causes:
         again = sum(us for kernel, us in cause.kernels.items() if kernel in counted)
-        said = {(before.fix, *((at.path, at.line) for at in before.lines)) for before in kept}
-        same = (cause.fix, *((at.path, at.line) for at in cause.lines)) in said and cause.lines
-        if again <= sum(cause.kernels.values()) / 2 and not same:
+        said = (cause.fix, *((line.path, line.line) for line in cause.lines))
+        if again <= sum(cause.kernels.values()) / 2 and (said not in told or not cause.lines):
+            told.add(said)
             kept.append(cause)
             counted.update(cause.kernels)
     return kept

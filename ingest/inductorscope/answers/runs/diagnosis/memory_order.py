@@ -11,6 +11,7 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
+from inductorscope.answers.runs.diagnosis.unread import sides
 from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM
 from inductorscope.units import microseconds, plural
 
@@ -21,7 +22,7 @@ STANDS_OUT = 0.1
 _PICKS = ("index", "index_select", "embedding")
 """Operations that pick rows."""
 _NUMBERS = r"\(((?:\d{1,18}, ){1,7}\d{1,18})\)"
-_INPUT = re.compile(rf"assert_size_stride\((\w+), {_NUMBERS}, {_NUMBERS}\)")
+_INPUT = re.compile(rf"assert_size_stride\((\w+), {_NUMBERS}, {_NUMBERS}[,)]")
 
 
 class Order(NamedTuple):
@@ -56,9 +57,11 @@ def different(found: Iterable[Order]) -> set[Order]:
     }
 
 
-def picked_apart(order: Order) -> bool:
-    """Whether the numbers of a row are further apart than rows are."""
-    return order.dimensions[-1] == 0
+def picked_apart(order: Order, picked: list[int], indices: list[int]) -> bool:
+    """Whether indices pick along the dimension whose numbers lie side by side: then those of one
+    index are apart."""
+    axis, sizes = order.dimensions[-1], [*order.sizes]
+    return picked == [*sizes[:axis], *indices, *sizes[axis + 1 :]]
 
 
 def memory_order(evidence: Evidence) -> Cause | None:
@@ -73,10 +76,12 @@ def memory_order(evidence: Evidence) -> Cause | None:
             continue
         inputs = orders(text)
         odd, nodes = different(inputs.values()), evidence.nodes()[own]
-        picked = {
-            node.inputs[0] for node in nodes if node.inputs and operation(node.target) in _PICKS
-        }
-        odd |= {inputs[name] for name in picked if name in inputs and picked_apart(inputs[name])}
+        given = {node.name: sides(node.annotation) or [] for node in nodes}
+        for node in nodes:
+            order_of = inputs.get("".join(node.inputs[:1]))
+            if order_of and operation(node.target) in _PICKS and len(node.inputs) == 2:
+                apart = picked_apart(order_of, given[node.name], given.get(node.inputs[1], []))
+                odd |= {order_of} if apart else set()
         names = {name for name, given in inputs.items() if given in odd}
         readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
@@ -90,10 +95,11 @@ def memory_order(evidence: Evidence) -> Cause | None:
     return Cause(
         "memory order",
         f"{plural(count, 'input')} of {' × '.join(map(str, order.sizes))} "
-        f"{'lies' if count == 1 else 'lie'} in memory in another order than row by row: the lines "
+        f"{'lies' if count == 1 else 'lie'} in memory in another order than read: the lines "
         f"that read {'it' if count == 1 else 'them'} take {microseconds(us)} of {evidence.step}.",
-        "Store them row by row before the first step: `x = x.contiguous()`, or "
-        "`numpy.ascontiguousarray` on arrays in Fortran's order.",
+        "Store what is read together side by side before the first step: rows by "
+        "`x = x.contiguous()`, or `numpy.ascontiguousarray` on arrays in Fortran's order; for "
+        "`x[:, indices]`, keep `x.t().contiguous()` and pick its rows.",
         urls.graph(evidence.id, slug),
         why="A loop that goes along a row of it, or along another tensor, jumps through memory.",
         concerns=us / step,

@@ -231,4 +231,45 @@ def all_rows(evidence: Evidence) -> Cause | None:
     )
 
 
-CHECKS = (one_by_one, bracketing, all_rows)
+def diagonal(evidence: Evidence) -> Cause | None:
+    """A product with a diagonal matrix multiplies rows or columns by a number each."""
+    step = evidence.step_us
+    for graph in evidence.graphs if step else ():
+        nodes = evidence.nodes()[graph.slug]
+        found = diagonal_products(nodes)
+        us, places = evidence.spent(found)
+        if found and us > STANDS_OUT * (step or 0.0):
+            return Cause(
+                "diagonal",
+                f"The product `{found[0].name}` with a diagonal matrix multiplies each row or "
+                f"column by one number: its line takes {microseconds(us)} of {evidence.step}.",
+                "Multiply by the vector: `w[:, None] * x` instead of `torch.diag(w) @ x`, "
+                "`x * w` instead of `x @ torch.diag(w)`.",
+                urls.graph(evidence.id, graph.slug),
+                wins_us=us,
+                lines=evidence.lines_of(found),
+                kernels=evidence.kernels_of(places),
+            )
+    return None
+
+
+def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
+    """Returns the products with what is zero where two counts differ."""
+    known = {node.name: node for node in nodes}
+
+    def counts(name: str) -> bool:
+        node = known.get(name)
+        while node is not None and short_name(node.target) in ("unsqueeze", "view", "reshape"):
+            node = known.get(node.inputs[0])
+        return node is not None and short_name(node.target) in ("iota", "arange")
+
+    made = set[str]()
+    for node in nodes:
+        test = known.get(node.inputs[0]) if short_name(node.target) == "where" else None
+        if test is not None and short_name(test.target) == "eq" and len(test.inputs) == 2:
+            made |= {node.name} if all(map(counts, test.inputs)) else set()
+    products = (node for node in nodes if operator_family(short_name(node.target)) == GEMM)
+    return [node for node in products if made.intersection(node.inputs)]
+
+
+CHECKS = (one_by_one, bracketing, all_rows, diagonal)

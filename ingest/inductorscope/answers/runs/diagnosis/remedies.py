@@ -8,8 +8,8 @@ from inductorscope.answers.compile.shapes import guard_trees
 from inductorscope.units import plural
 
 MOST = 3
-COUNTED = ("size", "number", "attribute", "global", "requires_grad", "dtype", "stride", "object",
-           "dispatch_key_set", "rank", "type", "none", "alias", "global state",
+COUNTED = ("size", "number", "item", "attribute", "global", "requires_grad", "dtype", "stride",
+           "object", "dispatch_key_set", "rank", "type", "none", "alias", "global state",
            "switch", "option", "grad_mode")  # fmt: skip
 """Kinds whose remedy leaves no guard; others leave one compile for each value."""
 NOTHING = "Nothing known here saves a compile: other guards fail as well."

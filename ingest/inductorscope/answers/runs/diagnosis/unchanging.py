@@ -15,6 +15,8 @@ from inductorscope.units import microseconds, percent
 
 INFERENCE = "inference"
 """The direction of a graph that computes no gradients, of a program that changes no weights."""
+TRAINING_STANDS_OUT = 0.1
+"""Smallest share of a step that trains, which may get the same data in a benchmark alone."""
 SHOWN = 3
 MOSTLY = 0.5
 _HALF = {"bf16": "bfloat16", "f16": "float16"}
@@ -32,26 +34,32 @@ _VARIES = re.compile(r"rand|seed|dropout|bernoulli|multinomial|normal")
 def unchanging(evidence: Evidence) -> Cause | None:
     """Operations of a graph depend on its weights alone."""
     step, session = evidence.step_us, evidence.session
-    if not step or any(graph.direction != INFERENCE for graph in evidence.graphs):
+    if not step:
         return None
+    trains = any(graph.direction != INFERENCE for graph in evidence.graphs)  # weights change
     times = {(row.graph, row.name): row.shared_us for row in node_times(session, evidence.id)}
     spent: list[tuple[float, str, FxNode]] = []
     graphs = list(graphs_of_dynamo(evidence))
     same = [f"L_{name}_" for name in evidence.steps.unchanged]
     passed = {name for _, _, names in graphs for name in names.values() if not _KEPT.match(name)}
-    same = [] if passed.issubset(same) else same  # a benchmark passes nothing else
+    if passed.issubset(same) and not trains:
+        same = []  # a benchmark passes nothing else
     for slug, nodes, arguments in graphs:
+        if trains:
+            arguments = {name: own for name, own in arguments.items() if own in same}
         apart = {mask.name for _, mask in masked(nodes, arguments)}  # a cause of its own
         found = [node for node in depending_on(nodes, arguments, same) if node.name not in apart]
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
     us = sum(took for took, _, _ in spent)
-    if us < STANDS_OUT * step:
+    if us < (TRAINING_STANDS_OUT if trains else STANDS_OUT) * step:
         return None
     spent.sort(key=lambda row: -row[0])
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
     inputs = ", ".join(f"`{name[2:-1]}`" for name in same)
-    given = f" or of {inputs}, which all observed calls passed unchanged," if inputs else ""
+    given = "" if trains else "parameters, buffers or globals"
+    given += " or of " if given and inputs else ""
+    given += f"{inputs}, which all observed calls passed unchanged," if inputs else ""
     what, fix = "", "Compute them once, before the first step, and keep the result, such as in a "
     half = _HALF.get((spent[0][2].annotation or "").partition("[")[0])
     converts = (took for took, _, node in spent if "convert_element_type" in node.target)
@@ -61,7 +69,7 @@ def unchanging(evidence: Evidence) -> Cause | None:
         fix += "or what else converts it, and check the results. Keep other results, such as in a "
     return Cause(
         "unchanging",
-        f"Operations on parameters, buffers or globals{given} alone{what} take {microseconds(us)} "
+        f"Operations on {given} alone{what} take {microseconds(us)} "
         f"of {evidence.step}, such as `{spent[0][2].name}`.",
         f"{fix}buffer.",
         urls.graph(evidence.id, spent[0][1]),
