@@ -319,7 +319,7 @@ def test_timed_steps_longer_than_profiled_ones_were_disturbed() -> None:
     steps.kinds = [("timed", 1, 2), ("profiled", 3, 4)]
     times = {1: 150.0, 2: 158.0, 3: 20.0, 4: 22.0}
     [said] = slowed([150.0, 158.0], steps.profiled_ones(times))
-    assert said.startswith("A timed step took 154 ms, and a profiled one only 21 ms:")
+    assert said.startswith("A timed step took 154.0 ms, and a profiled one only 21.0 ms:")
     assert not slowed([30.0, 32.0], steps.profiled_ones(times))
     assert not slowed([30.0], [])
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from inductorscope.capturing import process_group
-from inductorscope.units import percent
 
 EVERY_S = 1.0
 LAST_SECONDS = 3
@@ -67,7 +66,7 @@ class Seen:
         """Returns why the process's times may be wrong, as sentences."""
         found = list(dict.fromkeys(self.notes))
         if self.others_share > DISTURBING_SHARE:
-            found.append(f"Other processes used {percent(self.others_share)} of the cores.")
+            found.append(f"Other processes used {100 * self.others_share:.0f} % of the cores.")
         return found
 
 
@@ -105,7 +104,7 @@ def undisturbed(measure: Callable[[], T], what: str, notes: list[str]) -> T:
 
 
 def others_sentence(share: float, what: str) -> str:
-    return f"Other processes used {percent(share)} of the cores while {what}."
+    return f"Other processes used {100 * share:.0f} % of the cores while {what}."
 
 
 class Watching:

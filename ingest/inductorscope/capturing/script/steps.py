@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from inductorscope.units import milliseconds
-
 COMPILES, WARM_UP, TIMED, PROFILED, NOT_TIMED = (
     "compiles", "warm-up", "timed", "profiled", "not timed",
 )  # fmt: skip
@@ -188,7 +186,7 @@ def slowed(timed: list[float], profiled: list[float]) -> list[str]:
     if not profiled or statistics.median(timed) < SLOWED * statistics.median(profiled):
         return []
     return [
-        f"A timed step took {milliseconds(statistics.median(timed))}, and a profiled one only "
-        f"{milliseconds(statistics.median(profiled))}: something slowed the timed ones down, or "
-        "later steps take longer."
+        f"A timed step took {statistics.median(timed):,.1f} ms, and a profiled one only "
+        f"{statistics.median(profiled):,.1f} ms: something slowed the timed ones down, or later "
+        "steps take longer."
     ]

@@ -103,6 +103,7 @@ def memory_order(evidence: Evidence) -> Cause | None:
         urls.graph(evidence.id, slug),
         why="A loop that goes along a row of it, or along another tensor, jumps through memory.",
         concerns=us / step,
+        kernels=evidence.kernels_of(places),
         lines=[line for place in places for line in evidence.line(*place)][:SHOWN_LINES],
     )
 

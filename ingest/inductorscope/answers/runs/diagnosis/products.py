@@ -265,7 +265,8 @@ def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
 
     made = set[str]()
     for node in nodes:
-        test = known.get(node.inputs[0]) if short_name(node.target) == "where" else None
+        chosen = node.inputs[:1] if short_name(node.target) == "where" else []
+        test = known.get("".join(chosen))
         if test is not None and short_name(test.target) == "eq" and len(test.inputs) == 2:
             made |= {node.name} if all(map(counts, test.inputs)) else set()
     products = (node for node in nodes if operator_family(short_name(node.target)) == GEMM)
