@@ -58,6 +58,7 @@ from inductorscope.answers.runs.diagnosis.products import (
     chains,
     diagonal_products,
     independent_products,
+    joined_products,
     masked_branches,
 )
 from inductorscope.answers.runs.diagnosis.slow_steps import done_again, growing_steps, slow_steps
@@ -1243,6 +1244,21 @@ def test_products_with_a_diagonal_matrix_are_found() -> None:
     assert [node.name for node in diagonal_products(nodes_of(made))] == ["scaled"]
 
 
+def test_products_of_parts_that_repeat_are_found() -> None:
+    def found(pair: str, left: str) -> list[tuple[str, str, float]]:
+        made = {
+            "x": ("", "16, 40, 64", []), "left": ("expand", left, ["x"]), "w": ("", "128, 64", []),
+            "right": ("expand", "16, 40, 40, 64", ["x"]), "pair": (pair, "", ["left", "right"]),
+            "rows": ("view", "25600, 128", ["pair"]), "h": ("mm", "25600, 64", ["rows", "w"]),
+        }  # fmt: skip
+        joined = joined_products(nodes_of(made))
+        return [(join.name, product.name, times) for join, product, times in joined]
+
+    assert found("cat", "16, 40, 40, 64") == [("pair", "h", 40.0)]
+    assert found("cat", "16, 40, 2, 64") == []
+    assert found("add", "16, 40, 40, 64") == []
+
+
 def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() -> None:
     code = """
         assert_size_stride(arg0_1, (1024, 2048), (1, 1024))
@@ -1557,6 +1573,21 @@ def test_functions_that_one_line_calls_are_told_to_be_compiled_as_a_whole(
     assert found.concerns == pytest.approx(1 / 3)
     assert told(3, 1.5 * us) is None
     assert told(4, 3 * us) is None
+
+
+def test_a_check_that_fails_says_so_and_none_does(
+    session: Session, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(evidence: Evidence) -> Cause | None:
+        raise IndexError(evidence.id)
+
+    evidence = [evidence_of(session, run) for name, run in runs.items() if name]
+    fault = "A fault of Inductorscope"
+    said = [check.text for own in evidence for check in diagnose(own).cleared]
+    assert [text for text in said if fault in text] == []
+    monkeypatch.setattr(f"{diagnose.__module__}.CHECKS", (broken,))
+    (check,) = diagnose(evidence[0]).cleared
+    assert check.text == f"{fault}: the check broken failed: IndexError: {evidence[0].id}"
 
 
 def test_rows_that_are_picked_from_a_table_of_columns_jump() -> None:

@@ -62,11 +62,10 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         except NotAnalysed as error:
             result = Cleared(str(error), judged=False)
         except Exception as error:
-            if check not in THEIRS:
-                raise
-            logging.getLogger(__name__).exception("A check of another package failed.")
+            logging.getLogger(__name__).exception("A check failed.")
             why = f"the check {check.__name__} failed: {type(error).__name__}: {error}"
-            result = Cleared(f"{package_of('causes', check)}: {why}", judged=False)
+            whose = package_of("causes", check) if check in THEIRS else "A fault of Inductorscope"
+            result = Cleared(f"{whose}: {why}", judged=False)
         if isinstance(result, Cause):
             result = with_trial(with_change(result), trials)
         if result is not None:

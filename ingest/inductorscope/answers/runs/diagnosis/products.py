@@ -1,6 +1,7 @@
 """Causes in matrix products: equal ones that a loop computes one by one, three that begin at their
 dear end, and those of rows that a mask then drops."""
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
@@ -13,6 +14,7 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
+from inductorscope.answers.runs.diagnosis.unread import numbers
 from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.units import microseconds, plural
@@ -24,7 +26,7 @@ CHEAPER = 2.0
 STANDS_OUT = 0.05
 """Smallest share of a step that they must take, or save."""
 BRANCHES = 4
-"""Masks of one tensor that are worth computing each row once."""
+"""Masks of one tensor, or times that a part repeats, that are worth computing each row once."""
 _MASKS = frozenset(("where", "mul", "masked_fill"))
 _PASSES = _MASKS | {
     "unsqueeze",
@@ -35,6 +37,7 @@ _PASSES = _MASKS | {
     "bitwise_not",
 }
 """Operators through which a mask reaches what it drops rows of."""
+_REPEATS = frozenset(("expand", "index", "index_select", "embedding"))
 _SIZE = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -253,14 +256,20 @@ def diagonal(evidence: Evidence) -> Cause | None:
     return None
 
 
+def _shaped(name: str, known: dict[str, FxNode]) -> FxNode | None:
+    """Returns the node of a name, or what it only gives another shape."""
+    node = known.get(name)
+    while node is not None and short_name(node.target) in ("unsqueeze", "view", "reshape"):
+        node = known.get("".join(node.inputs[:1]))
+    return node
+
+
 def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
     """Returns the products with what is zero where two counts differ."""
     known = {node.name: node for node in nodes}
 
     def counts(name: str) -> bool:
-        node = known.get(name)
-        while node is not None and short_name(node.target) in ("unsqueeze", "view", "reshape"):
-            node = known.get(node.inputs[0])
+        node = _shaped(name, known)
         return node is not None and short_name(node.target) in ("iota", "arange")
 
     made = set[str]()
@@ -273,4 +282,49 @@ def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
     return [node for node in products if made.intersection(node.inputs)]
 
 
-CHECKS = (one_by_one, bracketing, all_rows, diagonal)
+def repeated_parts(evidence: Evidence) -> Cause | None:
+    """A product reads rows that are joined from parts which repeat, such as all pairs."""
+    step = evidence.step_us
+    for graph in evidence.graphs if step else ():
+        for joined, product, times in joined_products(evidence.nodes()[graph.slug]):
+            us, places = evidence.spent((joined, product))
+            if us > STANDS_OUT * (step or 0.0):
+                return Cause(
+                    "repeated parts",
+                    f"The product `{product.name}` reads rows that are joined from parts, each of "
+                    f"which repeats {times:.0f} times and more: their lines take "
+                    f"{microseconds(us)} of {evidence.step}.",
+                    "Multiply each part by its own columns of the weight, `W[:, :d]` and "
+                    "`W[:, d:]`, before it repeats, and add the results: `left[:, :, None] + "
+                    "right[:, None]` for all pairs, `left[source] + right[target]` for edges.",
+                    urls.graph(evidence.id, graph.slug),
+                    wins_us=us * (1 - 1 / times),
+                    lines=evidence.lines_of((joined, product)),
+                    kernels=evidence.kernels_of(places),
+                )
+    return None
+
+
+def joined_products(nodes: list[FxNode]) -> list[tuple[FxNode, FxNode, float]]:
+    """Returns products with what they read, if that is joined from parts that repeat, and how often
+    the one that repeats least does."""
+    known = {node.name: node for node in nodes}
+
+    def repeats(name: str) -> float:
+        part = _shaped(name, known)
+        source = known.get("".join(part.inputs[:1])) if part is not None else None
+        if part is None or source is None or short_name(part.target) not in _REPEATS:
+            return 1.0
+        return (numbers(part.annotation) or 0) / (numbers(source.annotation) or math.inf)
+
+    found = []
+    for node in nodes:
+        for name in node.inputs if operator_family(short_name(node.target)) == GEMM else ():
+            joined = _shaped(name, known)
+            if joined is not None and short_name(joined.target) == "cat":
+                times = min(map(repeats, joined.inputs), default=1.0)
+                found += [(joined, node, times)] if times >= BRANCHES else []
+    return found
+
+
+CHECKS = (one_by_one, bracketing, all_rows, diagonal, repeated_parts)
