@@ -4,7 +4,7 @@ restart of the server."""
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,36 +154,25 @@ class Client:
         **given: Any,  # noqa: ANN401  # httpx's own options
     ) -> httpx.Response:
         """Sends one request, and retries while the server is unavailable."""
-        for attempt, wait in enumerate(_waits()):
+        spent, wait = 0.0, 0.2
+        while True:
             try:
                 answer = self._http.request(method, url, **given)
             except httpx.TransportError as error:
-                if wait is None:
+                if spent >= PATIENCE_SECONDS:
                     raise ServerError(
                         f"{self._http.base_url} did not answer for {PATIENCE_SECONDS:.0f} s: "
                         f"{error}. Is the server running, and is the address right?"
                     ) from error
-                if attempt == 0 and sys.stderr.isatty():
+                if not spent and sys.stderr.isatty():
                     print(f"No answer yet: trying for {PATIENCE_SECONDS:.0f} s.", file=sys.stderr)
-                time.sleep(wait)
-                continue
-            if answer.status_code in accept:
-                return answer
-            if answer.status_code in UNAVAILABLE and wait is not None:
-                time.sleep(wait)
-                continue
-            raise ServerError(_sentence(answer))
-        raise AssertionError("the last wait is None, which returns or raises")
-
-
-def _waits() -> Iterator[float | None]:
-    """Yields growing pauses between attempts, then None for the last attempt."""
-    spent, wait = 0.0, 0.2
-    while spent < PATIENCE_SECONDS:
-        yield wait
-        spent += wait
-        wait = min(wait * 1.6, 5.0)
-    yield None
+            else:
+                if answer.status_code in accept:
+                    return answer
+                if answer.status_code not in UNAVAILABLE or spent >= PATIENCE_SECONDS:
+                    raise ServerError(_sentence(answer))
+            time.sleep(wait)
+            spent, wait = spent + wait, min(wait * 1.6, 5.0)
 
 
 def _sentence(answer: httpx.Response) -> str:
