@@ -74,7 +74,11 @@ class Capture:
         except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
             facts.state = "failed to compile" if is_compile_error(error) else "failed"
             facts.error = describe_error(error)
-        self._keep_sources()
+        if self.spec.source:
+            self.report.progress("collecting sources")
+            facts.sources = sources.keep_sources(self.out, self.certain_sources)
+        else:
+            facts.missing.append(sources.LEFT_OUT)
         facts.write(self.out)
         return facts.state
 
@@ -165,7 +169,11 @@ class Capture:
         else:
             self.facts.missing.append("Kernel times: profiling was switched off.")
         if spec.values:
-            self._record_values(calls[COMPILED])
+            from inductorscope.capturing.inside import values
+
+            report.progress("recording values")
+            if missing := values.record_values(calls[COMPILED], self.out):
+                self.facts.missing.append(f"Values: {missing}")
 
     def _record_results(self, model: Untyped, function: Untyped) -> None:
         """Records what one call computes, compiled and in eager."""
@@ -180,14 +188,6 @@ class Capture:
             if model.train:
                 recorder.keep_gradients(list(model.function.parameters()))
             recorder.write(self.out, name)
-
-    def _record_values(self, call: Call) -> None:
-        from inductorscope.capturing.inside import values
-
-        self.report.progress("recording values")
-        missing = values.record_values(call, self.out)
-        if missing:
-            self.facts.missing.append(f"Values: {missing}")
 
     def _profile(self, calls: dict[str, Call]) -> None:
         from inductorscope.capturing.benchmark import peaks as benchmark_peaks
@@ -205,13 +205,6 @@ class Capture:
             )
         report.progress("measuring the machine's peaks")
         self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
-
-    def _keep_sources(self) -> None:
-        if not self.spec.source:
-            self.facts.missing.append("Source files: they were left out on request.")
-            return
-        self.report.progress("collecting sources")
-        self.facts.sources = sources.keep_sources(self.out, self.certain_sources)
 
 
 def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:

@@ -16,6 +16,7 @@ from inductorscope.formats.sizes import MIB
 
 LARGEST_FILE = 4 * MIB
 MOST_FILES = 500
+LEFT_OUT = "Source files: they were left out on request."
 
 # A comment: "# File: /home/u/model.py:31 in forward, code: h = self.n1(x)"
 _FRAME = re.compile(r"# File: (?P<path>.+?):\d+ in ")

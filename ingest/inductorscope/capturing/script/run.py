@@ -146,8 +146,12 @@ def capture_script(
     if facts.profiles and not interrupted and not launch.brief:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
-    watch.progress("collecting sources", 0, None, None)
-    _finish(running, out, facts)
+    if spec.source:
+        watch.progress("collecting sources", 0, None, None)
+        facts.sources = sources.keep_sources(out, [loading.file] if loading.file else [])
+    else:
+        facts.missing.append(sources.LEFT_OUT)
+    facts.write(out)
     return facts
 
 
@@ -207,16 +211,6 @@ def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
         if all(status.waiting or status.ended for status in statuses(out)):
             return
         time.sleep(LOOK_S / 10)
-
-
-def _finish(running: Running, out: Path, facts: CaptureFacts) -> None:
-    """Copies the sources, and writes the facts."""
-    if running.spec.source:
-        file = running.loading.file
-        facts.sources = sources.keep_sources(out, [file] if file else [])
-    else:
-        facts.missing.append("Source files: they were left out on request.")
-    facts.write(out)
 
 
 def _show(log: Path, read: int, watch: Watch, *, whole: bool) -> int:

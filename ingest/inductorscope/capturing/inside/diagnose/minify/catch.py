@@ -48,8 +48,11 @@ def catch(model: Model, after: str) -> list[Caught]:
     """
     caught: list[Caught] = []
     torch._dynamo.config.automatic_dynamic_shapes = False
-    backend = _after_aot(caught) if after == AOT else _after_dynamo(caught)
-    step = model.step(torch.compile(model.function, backend=backend, dynamic=False))
+    take = _after_aot if after == AOT else _after_dynamo
+    compiled = torch.compile(
+        model.function, backend=lambda *given: take(caught, *given), dynamic=False
+    )
+    step = model.step(compiled)
     torch.manual_seed(0)
     try:
         step()
@@ -72,14 +75,11 @@ def copy_of(value: Untyped) -> Untyped:
     return copied(value).requires_grad_(value.requires_grad)
 
 
-def _after_dynamo(caught: list[Caught]) -> Untyped:
-    def backend(graph: GraphModule, _examples: Untyped) -> Untyped:
-        return _follow(caught, f"graph {_count(caught, 'backward') + 1}", graph, boxed=False)
-
-    return backend
+def _after_dynamo(caught: list[Caught], graph: GraphModule, _examples: Untyped) -> Untyped:
+    return _follow(caught, f"graph {_count(caught, 'backward') + 1}", graph, boxed=False)
 
 
-def _after_aot(caught: list[Caught]) -> Untyped:
+def _after_aot(caught: list[Caught], graph: GraphModule, examples: Untyped) -> Untyped:
     from torch._inductor.compile_fx import compile_fx
 
     def take(graph: GraphModule, _examples: Untyped, **options: Untyped) -> Untyped:
@@ -88,10 +88,7 @@ def _after_aot(caught: list[Caught]) -> Untyped:
             label = f"graph {max(1, _count(caught, 'backward'))}, backward"
         return _follow(caught, label, graph, boxed=True)
 
-    def backend(graph: GraphModule, examples: Untyped) -> Untyped:
-        return compile_fx(graph, examples, inner_compile=take)
-
-    return backend
+    return compile_fx(graph, examples, inner_compile=take)
 
 
 def _count(caught: list[Caught], without: str) -> int:

@@ -14,7 +14,7 @@ from inductorscope.capturing.inside.diagnose.minify import parts
 from inductorscope.capturing.inside.diagnose.minify.asked import COMPILING, Journal
 from inductorscope.capturing.inside.diagnose.minify.catch import AOT, copy_of
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
-from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH
+from inductorscope.capturing.inside.diagnose.minify.program import ACCURACY, CRASH, DIFFER
 from inductorscope.capturing.inside.untyped import Untyped
 
 
@@ -51,7 +51,7 @@ class Tester:
         if level == CRASH:
             return None
         why = parts.difference(expected, actual, parts.exact_results(graph, _fresh(inputs)))
-        return failures.of_numbers(why) if why else None
+        return Failure("numbers", "different numbers", f"{DIFFER}: {why}", ()) if why else None
 
     def _compiled(self, graph: GraphModule, inputs: Sequence[Any]) -> Untyped:
         graph = copy.deepcopy(graph)

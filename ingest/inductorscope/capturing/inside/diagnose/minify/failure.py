@@ -57,10 +57,6 @@ def of_exception(error: BaseException) -> Failure:
     return Failure("exception", type(inner).__name__, message[:LONGEST_MESSAGE], marks_of(message))
 
 
-def of_numbers(text: str) -> Failure:
-    return Failure("numbers", "different numbers", f"{DIFFER}: {text}", ())
-
-
 def of_end(status: int) -> Failure:
     """Returns the failure of a graph that ended its process."""
     ended = how_it_ended(status)
