@@ -1,7 +1,7 @@
 """Finds what the ranks of one job did differently."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 import msgspec
@@ -110,15 +110,18 @@ class Compared(msgspec.Struct):
 
 
 def compare_items(
-    left: Sequence[Item], right: Sequence[Item], same: object, *, most: int = MOST
+    left: Sequence[Item], right: Sequence[Item], short: Callable[[str], str], *, most: int
 ) -> Compared:
-    """Compares items in the order of the first rank; `same(a, b)` compares two contents."""
-    assert callable(same)
+    """Compares items in the order of the first rank. `short`: what to compare of the text with a
+    digest."""
     by_key = {item.key: item for item in right}
     result = Compared()
     for item in left:
         match = by_key.pop(item.key, None)
-        if match is not None and (match.digest == item.digest or same(item, match)):
+        if match is not None and (
+            match.digest == item.digest
+            or (item.artifact and match.artifact and short(item.digest) == short(match.digest))
+        ):
             result.shared += 1
         elif len(result.differences) < most:
             result.differences.append(RankDifference(item.what, item.compile_id, item, match))

@@ -108,7 +108,11 @@ def lateness(traces: Sequence[RankCalls]) -> Lateness:
             matched.append((number, calls))
     shifts, result.clocks = _shifts(traces, [calls for _, calls in matched])
     if all(trace.on_device for trace in traces):
-        apart = max((_ends_apart(calls, shifts) for _, calls in matched), default=0.0)
+        ends = (
+            [call.start_us + call.us + shifts[rank] for rank, call in calls.items()]
+            for _, calls in matched
+        )
+        apart = max((max(together) - min(together) for together in ends), default=0.0)
         if apart > MOST_APART_US:
             return Lateness(parting=[OTHER_STEPS.format(apart / 1e6)])
     bases = {trace.rank: trace.base_ns / 1000 for trace in traces}
@@ -156,11 +160,6 @@ def _shifts(
     for rank, apart in moments.items():
         shifts[rank] -= median(apart)
     return shifts, "ends" if by_end else "starts"
-
-
-def _ends_apart(calls: dict[int, Call], shifts: dict[int, float]) -> float:
-    ends = [call.start_us + call.us + shifts[rank] for rank, call in calls.items()]
-    return max(ends) - min(ends)
 
 
 def _late(

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections import Counter
+from functools import partial
 
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference
-from inductorscope.analyze.compile.model import Compile, LogFacts, Story
+from inductorscope.analyze.compile.model import LogFacts, Story
 from inductorscope.analyze.ranks.differences import (
     Compared,
     Item,
@@ -113,7 +114,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     }
     rows: list[RankRow] = []
     differences: list[DifferenceRow] = []
-    texts = _Texts(session)
+    short = partial(_short, session, dict[str, str]())
     failed = {compile_.log for compile_ in story.compiles if compile_.outcome == "failed"}
     able = [item for item in logs if _read_of(*item) not in failed] or logs
     reference, first = (_read_of(*able[0]), able[0][1].rank) if able else (0, None)
@@ -122,10 +123,10 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         result = (
             Compared()
             if read == reference
-            else compare_items(items[reference], items[read], texts.same, most=MOST_DIFFERENCES)
+            else compare_items(items[reference], items[read], short, most=MOST_DIFFERENCES)
         )
         pair = _Pair(story, first, log.rank, reference, read)
-        mine = [_row_of(pair, differing, texts) for differing in result.differences]
+        mine = [_row_of(session, pair, differing) for differing in result.differences]
         mine.sort(key=_importance)
         rows.append(_rank(story, number, log, mine))
         differences += mine
@@ -160,32 +161,20 @@ def _read_of(number: int, log: LogFacts) -> int:
     return number if log.same_as is None else log.same_as
 
 
-class _Texts:
-    """Payloads of records."""
+def _read(session: Session, digest: str) -> bytes:
+    return read_blob(session, digest) or b""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._known: dict[str, str] = {}
 
-    def same(self, left: Item, right: Item) -> bool:
-        """Compares two texts, ignoring what differs between ranks of a healthy job."""
-        if left.artifact is None or right.artifact is None:
-            return False
-        return self._short(left.digest) == self._short(right.digest)
-
-    def read(self, item: Item) -> bytes:
-        return read_blob(self._session, item.digest) or b""
-
-    def _short(self, digest: str) -> str:
-        known = self._known.get(digest)
-        if known is None:
-            text = read_blob(self._session, digest) or b""
-            if len(text) > LARGEST:
-                return digest
+def _short(session: Session, known: dict[str, str], digest: str) -> str:
+    """Returns a digest of a text without what differs between ranks of a healthy job."""
+    if digest not in known:
+        text = _read(session, digest)
+        known[digest] = digest
+        if len(text) <= LARGEST:
             lines = text.decode("utf-8", "replace").split("\n")
             short = "\n".join(map(plain, lines)).encode("utf-8", "replace")
-            known = self._known[digest] = hashlib.sha256(short).hexdigest()
-        return known
+            known[digest] = hashlib.sha256(short).hexdigest()
+    return known[digest]
 
 
 def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
@@ -234,7 +223,7 @@ class _Pair(msgspec.Struct, frozen=True):
     read: int
 
 
-def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
+def _row_of(session: Session, pair: _Pair, each: RankDifference) -> DifferenceRow:
     left, right = each.one, each.other
     where = f"compile {each.compile_id}" if each.compile_id else "no compile"
     if each.what == DYNAMO_START:
@@ -245,9 +234,8 @@ def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
     elif left is not None and right is not None:
         text = f"{each.what} of {where} differs"
         if each.what == SCHEDULE:
-            difference = difference_of_collectives(
-                texts.read(left), texts.read(right), _name(pair.first), _name(pair.rank)
-            )
+            texts = _read(session, left.digest), _read(session, right.digest)
+            difference = difference_of_collectives(*texts, _name(pair.first), _name(pair.rank))
             text = f"in {where}, {difference}" if difference else text
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
@@ -261,21 +249,13 @@ def _row_of(pair: _Pair, each: RankDifference, texts: _Texts) -> DifferenceRow:
 
 
 def _compiled(pair: _Pair, log: int, rank: int | None, item: Item | None) -> str:
-    compiled = None if item is None else _find(pair.story, log, item)
+    at = None if item is None else (log, item.compile_id, item.line)
+    every = pair.story.compiles
+    compiled = next((found for found in every if (found.log, found.id, found.line) == at), None)
     if compiled is None:
         return f"{_name(rank)} compiled nothing"
     verb = "failed to compile" if compiled.outcome == "failed" else "compiled"
     return f"{_name(rank)} {verb} {place_of(compiled)}"
-
-
-def _find(story: Story, log: int, item: Item) -> Compile | None:
-    return next(
-        (
-            compile_ for compile_ in story.compiles
-            if compile_.log == log and compile_.id == item.compile_id and compile_.line == item.line
-        ),
-        None,
-    )  # fmt: skip
 
 
 def _name(rank: int | None) -> str:
