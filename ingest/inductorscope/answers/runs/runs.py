@@ -163,16 +163,9 @@ def list_runs(
         matching = matching.where(tagged(tag))
     if script:
         matching = matching.where(GROUPED_BY["script"] == script)
-    query = (
-        matching.add_columns(key.label("sort_key"))
-        if not cursor
-        else _after(
-            matching.add_columns(key.label("sort_key")),
-            key,
-            order == "desc",
-            *_decode(cursor, sort),
-        )
-    )
+    query = matching.add_columns(key.label("sort_key"))
+    if cursor:
+        query = _after(query, key, order == "desc", *_decode(cursor, sort))
     ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
     groups: list[RunGroup] = []
     following = None

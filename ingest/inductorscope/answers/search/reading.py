@@ -80,10 +80,11 @@ class PieceReader(msgspec.Struct, eq=False):
 
     def one_text(self, mode: str | None, after: int, limit: int) -> Matches:
         """Searches the scope's only text, after a line."""
-        digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
-        if digest is None:
+        found = next(self._texts(None), None)
+        if found is None:
             return Matches(mode != WORDS, None, 0)
-        read = self._read(digest, self._pieces_of(digest), after, limit + 1)
+        _, digest, pieces = found
+        read = self._read(digest, pieces, after, limit + 1)
         exact = mode == EXACT or (mode is None and bool(read.exact or not read.words))
         hits = read.exact if exact else read.words
         last = None if read.unread is None else read.unread - 1
@@ -130,15 +131,6 @@ class PieceReader(msgspec.Struct, eq=False):
                 pieces = [(frame.id, frame.first_line, frame.lines) for frame in some]
                 pieces.reverse()
                 yield pieces[0][0], digest, [(first, count) for _, first, count in pieces]
-
-    def _pieces_of(self, digest: str) -> list[Piece]:
-        """Yields the matching pieces of a text, in order."""
-        query = (
-            select(TextFrame.first_line, TextFrame.lines)
-            .where(self._matching, TextFrame.digest == digest)
-            .order_by(TextFrame.first_line)
-        )
-        return [(first, count) for first, count in self._session.execute(query)]
 
     def _read(self, digest: str, pieces: Sequence[Piece], after: int, most: int) -> Read:
         """Reads the matches in a text's matching pieces after a line, up to `most` of each sort."""

@@ -102,10 +102,10 @@ class ProfileShown(msgspec.Struct, frozen=True):
 
 def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
     profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
-    return [_profile(profile, run) for profile in sorted(profiles, key=_order)]
+    return [_profile(profile, run) for profile in sorted(profiles, key=order_of)]
 
 
-def _order(profile: Any) -> tuple[int, str]:  # noqa: ANN401  # a profile or some of its columns
+def order_of(profile: Any) -> tuple[int, str]:  # noqa: ANN401  # a profile or some of its columns
     return ORDER.get(profile.label, 2), profile.label
 
 
@@ -264,7 +264,7 @@ def busy_of(session: Session, runs: Sequence[str]) -> dict[str, Busy]:
         line["parts"].as_string().label("parts"),
     ).where(Profile.run_id.in_(runs))  # fmt: skip
     tables: dict[str, list[ProfileTable]] = defaultdict(list)
-    for row in sorted(session.execute(query), key=_order):
+    for row in sorted(session.execute(query), key=order_of):
         facts = ProfileFacts(joined_to_code=row.joined)
         if row.on_device is not None:
             parts = msgspec.json.decode(row.parts or "[]", type=list[TimelinePart])

@@ -10,6 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from inductorscope.analyze.time.costs import NodeCostRow
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, kernel_time, run_name, share
+from inductorscope.answers.time.profiles import order_of
 from inductorscope.fields import Hidden, view
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceKernel
@@ -155,13 +156,10 @@ def profile_names(session: Session, run_id: str) -> list[ProfileName]:
     query = select(
         Profile.id, Profile.label, Profile.steps, Profile.artifact_id, Profile.device_kind
     ).where(Profile.run_id == run_id)
-    order = {"eager": 0, "compiled": 1}
     return [
         ProfileName(row.id, row.label, row.steps, row.device_kind not in (None, "cpu"),
                     row.artifact_id)
-        for row in sorted(
-            session.execute(query), key=lambda row: (order.get(row.label, 2), row.label)
-        )
+        for row in sorted(session.execute(query), key=order_of)
     ]  # fmt: skip
 
 
