@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +104,8 @@ def sql_page(session: Session, _key: str, sql: str, folder: str) -> SqlPage:
             columns = [column[0] for column in result.description or ()]
             rows = result.fetchmany(MOST_ROWS + 1)
             shown = [[_cell(cell) for cell in row] for row in rows[:MOST_ROWS]]
-            numeric = [at for at in range(len(columns)) if _is_numeric(row[at] for row in shown)]
+            kinds = [{*map(type, cells)} - {type(None)} for cells in zip(*shown, strict=True)]
+            numeric = [at for at, kind in enumerate(kinds) if kind and kind <= {int, float}]
             seconds = time.monotonic() - begun
             more = len(rows) > MOST_ROWS
             return SqlPage(
@@ -202,11 +202,6 @@ def _check_node(node: dict[str, Any], known: frozenset[str]) -> None:
         raise _Refused(f"{node['function']['function_name']} reads no facts of runs.")
     if str(node.get("function_name")).lower() in REFUSED:
         raise _Refused(f"{node['function_name']} tells nothing about runs.")
-
-
-def _is_numeric(cells: Iterable[object]) -> bool:
-    kinds = {type(cell) for cell in cells} - {type(None)}
-    return bool(kinds) and kinds <= {int, float}
 
 
 def _cell(value: object) -> object:

@@ -104,21 +104,16 @@ def _reasons(cause: Cause, notes: Notes) -> Sequence[str]:
 
 
 def _same_code(found: Measurement, same: Sequence[Cause], notes: Notes) -> str:
-    answer = _direction(found)
+    answer = ""  # what these kernels are together
+    if found.judged is not None and found.same_code is not None:
+        more_ms = found.same_code.share * (found.judged.b_ms - found.judged.a_ms)
+        answer = "slower" if more_ms > 0 else "faster"
     judged = [cause for cause in same if cause.judged and cause.judged.answer == answer]
     reasons = dict.fromkeys(why for cause in judged for why in _reasons(cause, notes))
     names = ", ".join(f"`{(cause.a or cause.b)[0].kernel}`" for cause in judged[:SHOWN])
     words = f"{plural(len(judged or same), 'kernel')} {answer if judged else 'with other times'}"
     words += f" at the same code{f' ({names})' if names else ''}{_clocks(found)}"
     return "; ".join([words, *reasons])
-
-
-def _direction(found: Measurement) -> str:
-    """What the kernels with the same code are together."""
-    if found.judged is None or found.same_code is None:
-        return ""
-    more_ms = found.same_code.share * (found.judged.b_ms - found.judged.a_ms)
-    return "slower" if more_ms > 0 else "faster"
 
 
 def _clocks(found: Measurement) -> str:

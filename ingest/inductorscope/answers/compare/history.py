@@ -241,11 +241,10 @@ def _less_striking(one: Named) -> float:
 
 def _of_kernel(session: Session, name: str, tag: str, kernel: str) -> list[HistoryRun]:
     own, slug, wanted = kernel.split("/", 2)
-    found = []
-    for run in _runs(session, name, tag, "", MOST_MATCHED):
-        left, right = load_sides(session, own, run.id)
-        found.append(_matched(run, left, right, slug, wanted))
-    return found
+    return [
+        _matched(run, *load_sides(session, own, run.id), slug, wanted)
+        for run in _runs(session, name, tag, "", MOST_MATCHED)
+    ]
 
 
 def _matched(run: HistoryRun, left: Side, right: Side, slug: str, kernel: str) -> HistoryRun:

@@ -88,7 +88,14 @@ def in_words(found: Measurement) -> str:
     if judged is None:
         count = plural(len(found.sides[0].ms), "process", "processes")
         return f"{count} of each run: too few to tell whether a step of B takes longer."
-    return " ".join([_answer(judged), *_causes(found), *_disturbed(found)])
+    text, lines = _answer(judged), cause_lines(found)
+    if lines:
+        more = sum(line.more_ms for line in lines)
+        text += f" Of the {milliseconds(abs(more))}, {in_short(lines)}."
+    if found.disturbed_processes:
+        count = plural(found.disturbed_processes, "process was", "processes were")
+        text += f" {count} disturbed: {found.disturbed[0]}"
+    return text
 
 
 def _answer(judged: Judged) -> str:
@@ -118,12 +125,6 @@ def _why(judged: Judged) -> str:
     return f" The interval covers {percent(COVERED)} and excludes 0, but {reason}."
 
 
-def _causes(found: Measurement) -> list[str]:
-    lines = cause_lines(found)
-    more = sum(line.more_ms for line in lines)
-    return [f"Of the {milliseconds(abs(more))}, {in_short(lines)}."] if lines else []
-
-
 def search_in_words(search: Search) -> str:
     """Describes the result of a search."""
     tries = plural(len(search.tries), "try", "tries")
@@ -147,10 +148,3 @@ def try_in_words(tried: Try, by: str) -> str:
     share = tried.share
     around = f", {percent(share.share)} of the difference" if share else ""
     return f"{tried.name}: {like}{around}"
-
-
-def _disturbed(found: Measurement) -> list[str]:
-    if not found.disturbed_processes:
-        return []
-    count = plural(found.disturbed_processes, "process was", "processes were")
-    return [f"{count} disturbed: {found.disturbed[0]}"]

@@ -61,7 +61,8 @@ def explained(session: Session, a: str, b: str, rows: Sequence[GroupRow]) -> dic
         before, after = kernels(a, row.a[0].graph), kernels(b, row.b[0].graph)
         more = ("B", after, row.b) if len(row.b) >= len(row.a) else ("A", before, row.a)
         words = list(_why(*more)) if row.change in REGROUPED else []
-        one, other = before.geometry(row.a[0]), after.geometry(row.b[0])
+        one = before.geometries.get(row.a[0].kernel)
+        other = after.geometries.get(row.b[0].kernel)
         if row.change in PAIRS and one and other and (differs := other_geometry(one, other)):
             words.append(differs)
         settings = before.settings(row.a[0]), after.settings(row.b[0])
@@ -110,11 +111,8 @@ class _Kernels:
         return dict(self._session.execute(query.order_by(KernelBenchmark.id)).all())
 
     @cached_property
-    def _geometries(self) -> dict[str, Geometry]:
+    def geometries(self) -> dict[str, Geometry]:
         return self._launches.of_graph(self._graph)
-
-    def geometry(self, kernel: KernelCalls) -> Geometry | None:
-        return self._geometries.get(kernel.kernel)
 
     def settings(self, kernel: KernelCalls) -> dict[str, str]:
         """Returns the settings of a template, the results of a Triton kernel's benchmark, and the

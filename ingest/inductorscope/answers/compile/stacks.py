@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.model import Compile, Story
+from inductorscope.analyze.compile.model import Compile
 from inductorscope.answers.compile.parts import (
     CompileRef,
     CompilesPage,
@@ -60,7 +60,12 @@ def stacks_page(session: Session, run_id: str) -> StacksPage:
     run_story = read_run_story(session, run_id)
     story = run_story.story_or_empty
     root = _Node(-1)
-    same = _same_frames(story)
+    # The last frame of a stack lacks its code, so code is ignored.
+    known_frames: dict[tuple[str, int, str], int] = {}
+    same = [
+        known_frames.setdefault((frame.file, frame.line, frame.function), number)
+        for number, frame in enumerate(story.frames)
+    ]
     nodes, cut = 0, False
     for compile_ in story.compiles:
         node = root
@@ -83,16 +88,6 @@ def stacks_page(session: Session, run_id: str) -> StacksPage:
         without=[_compile(compile_) for compile_ in story.compiles if not compile_.stack],
         cut=cut,
     )
-
-
-def _same_frames(story: Story) -> list[int]:
-    """Maps frames to the first equal one; the last frame of a stack lacks its code, so code is
-    ignored."""
-    known: dict[tuple[str, int, str], int] = {}
-    return [
-        known.setdefault((frame.file, frame.line, frame.function), number)
-        for number, frame in enumerate(story.frames)
-    ]
 
 
 def _shown(run_story: RunStory, node: _Node) -> StackNode:

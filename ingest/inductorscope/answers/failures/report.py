@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.report import ReportParts, issue_markdown
-from inductorscope.analyze.failures.shown import PlacedError, Shown
+from inductorscope.analyze.failures.shown import PlacedError
 from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.store.runs.diagnoses import newest_diagnosis
 from inductorscope.store.tables.models import Run
@@ -30,6 +30,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
         chain = placed.suspects[0].chain
     if first is not None and not chain and first.nodes:
         chain = first.nodes[0].chain
+    fix = [first.fix.do] if first is not None and first.fix is not None else []
     minified = newest_diagnosis(session, run.id, "minify")
     program = (minified.result.get("repro") or {}) if minified is not None else {}
     repro = str(program.get("text") or "")
@@ -42,7 +43,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             device=run.device_name or run.device_kind or "",
             python=str(run.environment.get("python_version") or ""),
             title=first.title if first is not None else verdicts["numbers"] or verdicts["minify"],
-            sentences=_sentences(first),
+            sentences=[*(first.sentences if first is not None else ()), *fix],
             cause=first.cause if first is not None else "",
             sure=first.sure if first is not None else False,
             kernel=placed.kernel if placed is not None else "",
@@ -56,12 +57,6 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             permalink=permalink,
         )
     )
-
-
-def _sentences(first: Shown | None) -> list[str]:
-    if first is None:
-        return []
-    return [*first.sentences, first.fix.do] if first.fix is not None else first.sentences
 
 
 def _error(message: str) -> str:
