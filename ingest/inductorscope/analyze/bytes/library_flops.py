@@ -129,14 +129,9 @@ def _convolution(shapes: list[_Shape], made: _Shape, arguments: list[str]) -> in
     weight = shapes[1] if len(shapes) > 1 else None
     if not weight:
         return None
-    if any(argument.replace(" ", "") == "transposed=True" for argument in arguments):
-        weight_shape = shapes[0]
-        return (
-            None
-            if weight_shape is None
-            else 2 * prod(weight_shape) * prod(weight) // max(weight[0], 1)
-        )
-    return None if made is None else 2 * prod(made) * prod(weight) // max(weight[0], 1)
+    transposed = any(argument.replace(" ", "") == "transposed=True" for argument in arguments)
+    outer = shapes[0] if transposed else made
+    return None if outer is None else 2 * prod(outer) * prod(weight) // max(weight[0], 1)
 
 
 def _convolution_backward(shapes: list[_Shape], arguments: list[str]) -> int | None:

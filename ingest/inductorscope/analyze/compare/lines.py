@@ -1,7 +1,7 @@
 """Matches lines of the user's files in two runs, even if edits moved them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from inductorscope.analyze.compile.difference import opcodes
@@ -15,34 +15,23 @@ def same_files(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) ->
     """Path in the right run → path in the left. `left`, `right`: path → lines. Files are paired by
     path, else by content, by a unique name, or by most of their lines."""
     pairs = {path: path for path in right if path in left}
-    for alike in (_equal, _same_name, _mostly_equal):
+    ways: tuple[Callable[[str, str], bool], ...] = (
+        lambda one, other: left[one] == right[other],
+        lambda one, other: PurePosixPath(one).name == PurePosixPath(other).name,
+        lambda one, other: _mostly_equal(left[one], right[other]),
+    )
+    for alike in ways:
         known = set(pairs.values())
         free = [path for path in left if path not in known][:MOST_FILES]
         rest = [path for path in right if path not in pairs][:MOST_FILES]
-        found = [
-            (path, other)
-            for path in free
-            for other in rest
-            if alike((path, left[path]), (other, right[other]))
-        ]
+        found = [(path, other) for path in free for other in rest if alike(path, other)]
         ones, others = Counter(path for path, _ in found), Counter(other for _, other in found)
         pairs |= {other: one for one, other in found if ones[one] == others[other] == 1}
     return pairs
 
 
-File = tuple[str, list[str]]
-
-
-def _equal(one: File, other: File) -> bool:
-    return one[1] == other[1]
-
-
-def _same_name(one: File, other: File) -> bool:
-    return PurePosixPath(one[0]).name == PurePosixPath(other[0]).name
-
-
-def _mostly_equal(one: File, other: File) -> bool:
-    ours, theirs = ({line for line in lines if line.strip()} for _, lines in (one, other))
+def _mostly_equal(one: list[str], other: list[str]) -> bool:
+    ours, theirs = ({line for line in lines if line.strip()} for lines in (one, other))
     return len(ours & theirs) > len(ours | theirs) / 2
 
 

@@ -48,7 +48,12 @@ def ends_loop(source: str, line: int) -> bool:
     `return` inside of it, or by a variable that such a condition reads."""
     for loop in ast.walk(_parsed(source)):
         inside = [*ast.walk(loop)] if isinstance(loop, ast.For | ast.While) else []
-        ends = [node for node in inside if isinstance(node, ast.While | ast.If) and _ends(node)]
+        ends = [
+            node
+            for node in inside
+            if isinstance(node, ast.While)
+            or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Break | ast.Return))
+        ]
         read = {ast.unparse(part) for statement in ends for part in ast.walk(statement.test)}
         tests = [(statement.lineno, statement.test.end_lineno) for statement in ends]
         sets = [statement for statement in inside if isinstance(statement, ast.Assign)]
@@ -71,11 +76,6 @@ def only_checks(source: str, line: int) -> bool:
         elif isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
             return True
     return False
-
-
-def _ends(statement: ast.While | ast.If) -> bool:
-    last = statement.body[-1]
-    return isinstance(statement, ast.While) or isinstance(last, ast.Break | ast.Return)
 
 
 def function_end(source: str, line: int) -> int | None:

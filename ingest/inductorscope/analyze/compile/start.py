@@ -103,7 +103,10 @@ def predictions(story: Story, start: Start, by_regions_us: float = 0.0) -> list[
     """Returns what the start would take otherwise; what would hardly change it is left out."""
     refused = {event.compile for event in story.caches if event.outcome in UNCACHED}
     cached = [compile_ for compile_ in start.compiles if compile_.number not in refused]
-    by_caches = sum(_saved(compile_) for compile_ in cached)
+    by_caches = 0.0
+    for compile_ in cached:
+        gone = sum(_own(compile_, kind) for kind in compile_.phases if kind not in KEPT)
+        by_caches += max(0.0, gone - compile_.loading_us)
     compilers = sum(compile_.waited_us for compile_ in cached if CPP in compile_.phases)
     longest = [row.us or 0.0 for row in story.kernels]
     longest += [phase.longest_us for phase in story.phases if phase.name == CPP_FILE]
@@ -131,9 +134,3 @@ def predictions(story: Story, start: Start, by_regions_us: float = 0.0) -> list[
 def _own(compile_: Compile, kind: str) -> float:
     """Microseconds of a kind of work in the compile's own thread."""
     return compile_.phases.get(kind, 0.0) - compile_.beside.get(kind, 0.0)
-
-
-def _saved(compile_: Compile) -> float:
-    """What a cache saves of a compile."""
-    gone = sum(_own(compile_, kind) for kind in compile_.phases if kind not in KEPT)
-    return max(0.0, gone - compile_.loading_us)

@@ -135,7 +135,9 @@ def layouts_of(
     for name, layout in chain(code.inputs.items(), constants_of(lines).items()):
         _learn(result, name, layout)
     for buffer in _buffers(ir):
-        _learn(result, buffer.name, _ir_layout(buffer))
+        if buffer.size is not None and buffer.dtype:
+            dtype, device = buffer.dtype.removeprefix("torch."), buffer.device.partition(":")[0]
+            _learn(result, buffer.name, Layout(buffer.size, buffer.stride or (), dtype, device))
     for node in fx.nodes if fx is not None else ():
         if node.kind == "placeholder":
             _learn(result, node.name, annotation_layout(node.annotation or ""))
@@ -153,13 +155,6 @@ def _buffers(ir: IrText | None) -> list[IrBuffer]:
         return []
     made = [buffer for node in ir.nodes for buffer in node.buffers]
     return [*made, *ir.layouts.values()]
-
-
-def _ir_layout(buffer: IrBuffer) -> Layout | None:
-    if buffer.size is None or not buffer.dtype:
-        return None
-    dtype = buffer.dtype.removeprefix("torch.")
-    return Layout(buffer.size, buffer.stride or (), dtype, buffer.device.partition(":")[0])
 
 
 def _learn_pointers(call: CodeCall, kernel: CodeKernel, result: dict[str, Layout]) -> None:

@@ -201,12 +201,9 @@ def _named_after(before: dict[str, OpChange], compiled: Sequence[Entry]) -> dict
     for op in before:
         by_plain[_plain(op)].append(op)
     kernels = {entry.name for entry in compiled if entry.category in FUSED}
-    replaced = (op for kernel in kernels for op in _eager_names(kernel, by_plain))
-    return Counter(eager for op in replaced for eager in by_plain[op])
-
-
-def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
-    """Returns eager operators for the operators in a kernel's name, if they are in the profile."""
-    ops = fused_ops(kernel, by_plain)
-    names = (name for op in ops for name in _RUNS_AS.get(op, (op.rstrip("_"),)))
-    return list(dict.fromkeys(name for name in names if name in by_plain))
+    replaced: Counter[str] = Counter()
+    for kernel in kernels:
+        ops = fused_ops(kernel, by_plain)
+        names = {name for op in ops for name in _RUNS_AS.get(op, (op.rstrip("_"),))}
+        replaced.update(eager for name in names & by_plain.keys() for eager in by_plain[name])
+    return replaced

@@ -22,7 +22,7 @@ from inductorscope.analyze.time.parts import (
     QUEUED,
     UNKNOWN,
 )
-from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Span, Truths
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import TraceEvents
 
 ORDINARY_US = 3.0
@@ -137,7 +137,8 @@ def _layers(events: TraceEvents, lane: int, blocks: Truths) -> Iterator[Cover]:
     for wanted in (GUARDS, PROLOGUE):
         yield covered_by(columns.ops, lane, np.array([name in wanted for name in names]))
     spans = [*columns.graph_calls, *columns.compiled, *columns.compiled_functions]
-    yield spans_cover([span for span in spans if span.lane == lane])
+    times = [(span.ts, span.us) for span in spans if span.lane == lane]
+    yield cover(*np.array(times, np.float64).reshape(-1, 2).T)
     yield joined(covered_by(columns.ops, lane), covered_by(columns.calls, lane))
 
 
@@ -155,8 +156,3 @@ def covered_by(events: Events, lane: int, named: Truths | None = None) -> Cover:
     if named is not None:
         which &= named[events.name]
     return cover(events.ts, events.us) if which.all() else cover(events.ts[which], events.us[which])
-
-
-def spans_cover(spans: list[Span]) -> Cover:
-    start = np.array([span.ts for span in spans], np.float64)
-    return cover(start, np.array([span.us for span in spans], np.float64))
