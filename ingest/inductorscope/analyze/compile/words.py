@@ -196,11 +196,7 @@ def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
         groups.setdefault(reason, []).append(name)
     clauses = []
     for reason, names in list(groups.items())[:SHOWN]:
-        several = (
-            f"{names[0]}"
-            if len(names) == 1
-            else f"{', '.join(names[:2])}{' and more' if len(names) > 2 else ''}"
-        )
+        several = f"{', '.join(names[:2])}{' and more' if len(names) > 2 else ''}"
         why = reason if reason.startswith("for ") else f"because {reason}"
         clauses.append(f"{several} {why}")
     sentence.say(f": {'; '.join(clauses)}")
