@@ -1,8 +1,9 @@
 """Measures the wall time of eager and compiled calls, interleaved so that conditions match."""
 
-import statistics
 import time
 from collections.abc import Callable
+
+import numpy as np
 
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.inside.untyped import Call
@@ -42,22 +43,14 @@ def interleave(
 
 def summarize(samples: list[float], calls_per_sample: int) -> Timing:
     """Returns median and spread of samples, in milliseconds."""
-    ordered = sorted(samples)
+    low, median, high = np.quantile(samples, (0.1, 0.5, 0.9)).tolist()
     return Timing(
-        median_ms=statistics.median(ordered),
-        p10=quantile(ordered, 0.1),
-        p90=quantile(ordered, 0.9),
+        median_ms=median,
+        p10=low,
+        p90=high,
         samples=samples,
         calls_per_sample=calls_per_sample,
     )
-
-
-def quantile(ordered: list[float], fraction: float) -> float:
-    """Interpolates linearly between the two nearest sorted samples."""
-    place = fraction * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def _spent(done: int, deadline: float, seconds: float) -> bool:

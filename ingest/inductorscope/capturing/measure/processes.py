@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.trial.result import Structure
 from inductorscope.capturing.inside.environment import TRACE_FOLDER
-from inductorscope.capturing.inside.timing import quantile
 from inductorscope.capturing.launch import SWAP, Launch, Swap
 from inductorscope.capturing.measure.machine import Watching
 from inductorscope.capturing.measure.profile import Profiled, counts, profiled, story_of, structure
@@ -122,12 +122,13 @@ class Runner(msgspec.Struct, eq=False):
                 why = " ".join(facts.missing)
                 raise CaptureFailed(f"{arm.label} has no time of a compiled step. {why}")
             step = _profiled(out, facts.profiles.get(COMPILED))
-        seen, ordered = watching.seen, sorted(timing.samples)
+        seen, samples = watching.seen, timing.samples
+        low, high = np.quantile(samples, (0.25, 0.75)).tolist()
         return Once(
             arm=arm.label, ms=timing.p10, step=step, torch=facts.torch_version or "",
             seconds=time.monotonic() - began, load=seen.load, others=seen.others_share,
-            clock_mhz=seen.clock, disturbed=seen.disturbed(), mean_ms=statistics.mean(ordered),
-            differ=quantile(ordered, 0.75) > DIFFER * quantile(ordered, 0.25),
+            clock_mhz=seen.clock, disturbed=seen.disturbed(), mean_ms=statistics.mean(samples),
+            differ=high > DIFFER * low,
         )  # fmt: skip
 
     def start(self, arm: Arm) -> tuple[CaptureFacts, Story]:
