@@ -35,28 +35,17 @@ _PICKS = frozenset(("index_select", "index", "select", "slice", "gather"))
 
 def distances(evidence: Evidence) -> Cause | None:
     """Distances of all pairs are computed from all differences."""
-    step = evidence.step_us or 0.0
-    for slug, nodes in evidence.nodes().items() if step else ():
-        found = pairwise(nodes)
-        if found is None:
-            continue
-        us, places = evidence.spent([found])
-        if us >= STANDS_OUT * step:
-            size = " × ".join(f"{side:,}" for side in sides(found.annotation) or ())
-            return Cause(
-                "distances",
-                f"Distances of all pairs are summed from {size} differences: the line takes "
-                f"{microseconds(us)} of {evidence.step}.",
-                "`torch.cdist(a, b)`, or for squares "
-                "`(a * a).sum(1)[:, None] - 2 * a @ b.T + (b * b).sum(1)`, whose work is a matrix "
-                "product.",
-                urls.graph(evidence.id, slug),
-                wins_us=us,
-                trade="A product rounds otherwise: distances near zero lose digits.",
-                lines=evidence.lines_of([found]),
-                kernels=evidence.kernels_of(places),
-            )
-    return None
+    found = evidence.slowest(lambda nodes: [(node, 0) for node in [pairwise(nodes)] if node])
+    if found is None:
+        return None
+    size = " × ".join(f"{side:,}" for side in sides(found.nodes[0].annotation) or ())
+    return found.cause(
+        "distances",
+        f"Distances of all pairs are summed from {size} differences: the line takes",
+        "`torch.cdist(a, b)`, or for squares "
+        "`(a * a).sum(1)[:, None] - 2 * a @ b.T + (b * b).sum(1)`, whose work is a matrix product.",
+        trade="A product rounds otherwise: distances near zero lose digits.",
+    )
 
 
 def pairwise(nodes: list[FxNode]) -> FxNode | None:
@@ -82,29 +71,19 @@ def pairwise(nodes: list[FxNode]) -> FxNode | None:
 
 def transforms(evidence: Evidence) -> Cause | None:
     """Fourier transforms have a length with a large prime factor."""
-    step = evidence.step_us or 0.0
-    slow = {
-        (node.stack_file, node.stack_line, length): (slug, node)
-        for slug, nodes in evidence.nodes().items()
-        for node, length in transformed(nodes)
-        if largest_factor(length) >= FACTOR
-    }
-    us, places = evidence.spent(node for _, node in slow.values())
-    if not slow or us < STANDS_OUT * step:
+    found = evidence.slowest(
+        lambda nodes: [own for own in transformed(nodes) if largest_factor(own[1]) >= FACTOR]
+    )
+    if found is None:
         return None
-    length = next(iter(slow))[2]
-    slug, _ = next(iter(slow.values()))
+    length = int(found.figures[0])
     quick = quick_length(length)
-    return Cause(
+    return found.cause(
         "transforms",
         f"Fourier transforms of {length:,} numbers, which has the prime factor "
-        f"{largest_factor(length):,}: their lines take {microseconds(us)} of {evidence.step}.",
+        f"{largest_factor(length):,}: their lines take",
         f"Pad to {quick:,}, such as with `n={quick}`, where the program allows it: lengths of "
         "small factors are much quicker.",
-        urls.graph(evidence.id, slug),
-        wins_us=us,
-        lines=evidence.lines_of(node for _, node in slow.values()),
-        kernels=evidence.kernels_of(places),
     )
 
 
@@ -145,29 +124,16 @@ def quick_length(length: int) -> int:
 
 def long_kernels(evidence: Evidence) -> Cause | None:
     """Convolutions have kernels of hundreds of numbers."""
-    step = evidence.step_us or 0.0
-    found = [
-        (slug, node, taps)
-        for slug, nodes in evidence.nodes().items()
-        for node, taps in convolved(nodes)
-        if taps >= TAPS
-    ]
-    us, places = evidence.spent(node for _, node, _ in found)
-    if not found or us < STANDS_OUT * step:
+    found = evidence.slowest(lambda nodes: [own for own in convolved(nodes) if own[1] >= TAPS])
+    if found is None:
         return None
-    slug, _, taps = max(found, key=lambda case: case[2])
-    return Cause(
+    return found.cause(
         "long kernels",
-        f"Convolutions with kernels of {taps:,} numbers: their lines take {microseconds(us)} of "
-        f"{evidence.step}.",
+        f"Convolutions with kernels of {max(found.figures):,} numbers: their lines take",
         "A product of spectra needs far fewer operations: "
         "`torch.fft.irfft(torch.fft.rfft(x, n) * torch.fft.rfft(k, n), n)`, with `n` of the length "
         "of both together and small factors, and a kernel that is not flipped.",
-        urls.graph(evidence.id, slug),
-        wins_us=us,
         trade="It rounds otherwise: small results beside large ones lose digits.",
-        lines=evidence.lines_of(node for _, node, _ in found),
-        kernels=evidence.kernels_of(places),
     )
 
 

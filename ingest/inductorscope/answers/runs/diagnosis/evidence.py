@@ -1,7 +1,8 @@
 """The evidence for the checks: everything that the other pages of a run know."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from inductorscope.answers.failures.failures import FailuresPage, failures_page
 from inductorscope.answers.machine.text import kernel_of
 from inductorscope.answers.missing import NotAnalysed, NotHere, begin
 from inductorscope.answers.parts import DEAREST_CALL, GraphRow, kernel_time
-from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, CauseLine
+from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause, CauseLine
 from inductorscope.answers.time.lines import line_costs
 from inductorscope.answers.time.profiles import ProfileShown, profile_tables, shown_profile
 from inductorscope.answers.time.roofline import RooflinePage, roofline_page
@@ -71,6 +72,33 @@ class TimedKernel(msgspec.Struct, frozen=True):
 
     def href(self, run: str) -> str:
         return urls.kernel(run, self.graph, self.name, self.handle)
+
+
+class Spent(NamedTuple):
+    """Nodes of a graph, each with a figure, and the time of their lines."""
+
+    evidence: "Evidence"
+    slug: str
+    nodes: list[FxNode]
+    figures: list[float]
+    us: float
+    places: list[Place]
+
+    def cause(
+        self, kind: str, what: str, fix: str, *, trade: str = "", share: float = 1.0
+    ) -> Cause:
+        """Returns a cause at these nodes, of which it wins this share at most. `what` ends before
+        the time."""
+        return Cause(
+            kind,
+            f"{what} {microseconds(self.us)} of {self.evidence.step}.",
+            fix,
+            urls.graph(self.evidence.id, self.slug),
+            wins_us=self.us * share,
+            trade=trade,
+            lines=self.evidence.lines_of(self.nodes),
+            kernels=self.evidence.kernels_of(self.places),
+        )
 
 
 class Evidence(msgspec.Struct):
@@ -167,6 +195,21 @@ class Evidence(msgspec.Struct):
         places = {(node.stack_file, node.stack_line) for node in nodes}
         rows = [row for row in self.costs if (row.path, row.line) in places]
         return sum(row.shared_us for row in rows), [(row.path, row.line) for row in rows]
+
+    def slowest(
+        self, find: Callable[[list[FxNode]], list[tuple[FxNode, float]]], least: float = STANDS_OUT
+    ) -> Spent | None:
+        """Returns what `find` returns of the nodes of a graph, of the graph in which it takes
+        longest; None if that is less than a share of a step."""
+        spent = []
+        for slug, all_nodes in self.nodes().items():
+            nodes, figures = [], []
+            for node, figure in find(all_nodes):
+                nodes.append(node)
+                figures.append(figure)
+            spent.append(Spent(self, slug, nodes, figures, *self.spent(nodes)))
+        best = max(spent, key=lambda own: own.us, default=None)
+        return best if best and self.step_us and best.us >= least * self.step_us else None
 
     def lines(self, kernels: Collection[int], of: float | None = None) -> list[CauseLine]:
         """Returns the lines that these kernels compute, the longest first, in the user's own files

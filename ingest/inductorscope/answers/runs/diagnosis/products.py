@@ -236,24 +236,18 @@ def all_rows(evidence: Evidence) -> Cause | None:
 
 def diagonal(evidence: Evidence) -> Cause | None:
     """A product with a diagonal matrix multiplies rows or columns by a number each."""
-    step = evidence.step_us
-    for graph in evidence.graphs if step else ():
-        nodes = evidence.nodes()[graph.slug]
-        found = diagonal_products(nodes)
-        us, places = evidence.spent(found)
-        if found and us > STANDS_OUT * (step or 0.0):
-            return Cause(
-                "diagonal",
-                f"The product `{found[0].name}` with a diagonal matrix multiplies each row or "
-                f"column by one number: its line takes {microseconds(us)} of {evidence.step}.",
-                "Multiply by the vector: `w[:, None] * x` instead of `torch.diag(w) @ x`, "
-                "`x * w` instead of `x @ torch.diag(w)`.",
-                urls.graph(evidence.id, graph.slug),
-                wins_us=us,
-                lines=evidence.lines_of(found),
-                kernels=evidence.kernels_of(places),
-            )
-    return None
+    found = evidence.slowest(
+        lambda nodes: [(node, 0) for node in diagonal_products(nodes)], STANDS_OUT
+    )
+    if found is None:
+        return None
+    return found.cause(
+        "diagonal",
+        f"The product `{found.nodes[0].name}` with a diagonal matrix multiplies each row or column "
+        "by one number: its line takes",
+        "Multiply by the vector: `w[:, None] * x` instead of `torch.diag(w) @ x`, `x * w` instead "
+        "of `x @ torch.diag(w)`.",
+    )
 
 
 def _shaped(name: str, known: dict[str, FxNode]) -> FxNode | None:
@@ -284,25 +278,23 @@ def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
 
 def repeated_parts(evidence: Evidence) -> Cause | None:
     """A product reads rows that are joined from parts which repeat, such as all pairs."""
-    step = evidence.step_us
-    for graph in evidence.graphs if step else ():
-        for joined, product, times in joined_products(evidence.nodes()[graph.slug]):
-            us, places = evidence.spent((joined, product))
-            if us > STANDS_OUT * (step or 0.0):
-                return Cause(
-                    "repeated parts",
-                    f"The product `{product.name}` reads rows that are joined from parts, each of "
-                    f"which repeats {times:.0f} times and more: their lines take "
-                    f"{microseconds(us)} of {evidence.step}.",
-                    "Multiply each part by its own columns of the weight, `W[:, :d]` and "
-                    "`W[:, d:]`, before it repeats, and add the results: `left[:, :, None] + "
-                    "right[:, None]` for all pairs, `left[source] + right[target]` for edges.",
-                    urls.graph(evidence.id, graph.slug),
-                    wins_us=us * (1 - 1 / times),
-                    lines=evidence.lines_of((joined, product)),
-                    kernels=evidence.kernels_of(places),
-                )
-    return None
+    found = evidence.slowest(
+        lambda nodes: [
+            (node, times) for *both, times in joined_products(nodes) for node in both
+        ], STANDS_OUT,
+    )  # fmt: skip
+    if found is None:
+        return None
+    times = min(found.figures)
+    return found.cause(
+        "repeated parts",
+        f"The product `{found.nodes[1].name}` reads rows that are joined from parts, each of which "
+        f"repeats {times:.0f} times and more: their lines take",
+        "Multiply each part by its own columns of the weight, `W[:, :d]` and `W[:, d:]`, before it "
+        "repeats, and add the results: `left[:, :, None] + right[:, None]` for all pairs, "
+        "`left[source] + right[target]` for edges.",
+        share=1 - 1 / times,
+    )
 
 
 def joined_products(nodes: list[FxNode]) -> list[tuple[FxNode, FxNode, float]]:

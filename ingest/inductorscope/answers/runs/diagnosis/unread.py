@@ -110,25 +110,15 @@ def numbers(annotation: str | None) -> int | None:
 
 def one_hot(evidence: Evidence) -> Cause | None:
     """A product with one-hot vectors picks rows."""
-    step = evidence.step_us
-    for slug, nodes in evidence.nodes().items() if step else ():
-        node = one_hot_product(nodes)
-        if node is None:
-            continue
-        us, places = evidence.spent([node])
-        if us >= STANDS_OUT * (step or 0.0):
-            return Cause(
-                "one-hot",
-                f"The product `{node.name}` with one-hot vectors picks rows: its line takes "
-                f"{microseconds(us)} of {evidence.step}.",
-                "Index instead: `table[indices]`, `torch.nn.functional.embedding`, or "
-                "`index_add_` where rows are summed.",
-                urls.graph(evidence.id, slug),
-                wins_us=us,
-                lines=evidence.lines_of([node]),
-                kernels=evidence.kernels_of(places),
-            )
-    return None
+    found = evidence.slowest(lambda nodes: [(node, 0) for node in [one_hot_product(nodes)] if node])
+    if found is None:
+        return None
+    return found.cause(
+        "one-hot",
+        f"The product `{found.nodes[0].name}` with one-hot vectors picks rows: its line takes",
+        "Index instead: `table[indices]`, `torch.nn.functional.embedding`, or `index_add_` where "
+        "rows are summed.",
+    )
 
 
 def one_hot_product(nodes: list[FxNode]) -> FxNode | None:
