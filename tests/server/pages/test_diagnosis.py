@@ -34,6 +34,7 @@ from inductorscope.answers.runs.diagnosis.better_ways import (
     next_word,
     pairwise,
     quick_length,
+    returned_logits,
     transformed,
 )
 from inductorscope.answers.runs.diagnosis.blocks import equal_inside, one_by_one
@@ -1155,6 +1156,21 @@ def test_the_passes_of_a_jacobian_are_those_of_its_basis() -> None:
     assert found("8, 8") == 0
     assert found("1000, 8") == 0
     assert found("1000, 1000", "m.py") == 0
+
+
+def test_products_that_are_returned_for_all_positions_are_found() -> None:
+    def found(size: str, op: str = "mm") -> list[tuple[str, float]]:
+        made = {
+            "h": ("", "512, 192", list[str]()), "w": ("", "192, 16000", []),
+            "logits": (op, "512, 16000", ["h", "w"]), "view": ("view", size, ["logits"]),
+            "odd": ("view", "", []), "output": ("", "", ["view", "odd", "h"]),
+        }  # fmt: skip
+        return [(node.name, positions) for node, positions in returned_logits(nodes_of(made))]
+
+    assert found("8, 64, 16000") == [("logits", 64)]
+    assert found("64, 8, 16000") == []
+    assert found("8, 64, 192") == []
+    assert found("8, 64, 16000", "mul") == []
 
 
 def test_a_model_that_computes_all_positions_for_one_word_is_found() -> None:

@@ -3,12 +3,15 @@
 import re
 from math import prod
 
+from msgspec.structs import replace
+
 from inductorscope import urls
-from inductorscope.analyze.failures.fold import is_library
+from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
-from inductorscope.answers.runs.diagnosis.unread import sides
+from inductorscope.answers.runs.diagnosis.unread import shaped, sides
 from inductorscope.formats.graph.fx_nodes import FxNode, short_name
+from inductorscope.formats.vocabulary import GEMM
 from inductorscope.units import microseconds, percent
 
 WIDE = 16
@@ -26,6 +29,9 @@ LONGEST = 10_000_000
 _TRANSFORMS = frozenset(("_fft_r2c", "_fft_c2r", "_fft_c2c"))
 PASSES = 64
 """Passes for a Jacobian from which they are told."""
+WORDS, LAST_STANDS_OUT = 1000, 0.1
+"""Words from which a product is one of logits, and the smallest share of a step of its line."""
+_LAST = re.compile(r"\[:, ?-1(?:, ?:)?\]")
 _FUNCTORCH = "torch/_functorch/eager_transforms.py"
 _BASIS = frozenset(("full", "new_zeros", "zeros"))
 _JACOBIAN = re.compile(r"\b(jacrev|jacfwd)\(")
@@ -204,15 +210,9 @@ def jacobians(evidence: Evidence) -> Cause | None:
     for slug, nodes in evidence.nodes().items() if step else ():
         passes, made = jacobian_passes(nodes)
         us, places = evidence.spent(made)
-        lines = [
-            (path, number, called[1])
-            for path in evidence.story.sources
-            if passes and not is_library(path)
-            for number, text in enumerate(evidence.story.source_text(path).splitlines(), 1)
-            if (called := _JACOBIAN.search(text))
-        ]
-        if lines and us >= STANDS_OUT * step:
-            name = lines[0][2]
+        calls = [*evidence.lines_with(_JACOBIAN)] if passes else []
+        if calls and us >= STANDS_OUT * step:
+            name = calls[0][1][1]
             each, fewer, other = _OTHER_WAY[name]
             return Cause(
                 "jacobians",
@@ -222,7 +222,7 @@ def jacobians(evidence: Evidence) -> Cause | None:
                 "them instead, and gives the same.",
                 urls.graph(evidence.id, slug),
                 concerns=us / step,
-                lines=[line for path, number, _ in lines for line in evidence.line(path, number)],
+                lines=[line for place, _ in calls for line in evidence.line(*place)],
                 kernels=evidence.kernels_of(places),
             )
     return None
@@ -237,4 +237,42 @@ def jacobian_passes(nodes: list[FxNode]) -> tuple[int, list[FxNode]]:
     return (passes, made) if passes >= PASSES else (0, [])
 
 
-CHECKS = (distances, transforms, long_kernels, decoding, jacobians)
+def last_position(evidence: Evidence) -> Cause | None:
+    """Logits of all positions are returned, and the program reads the last ones."""
+    if any(graph.direction != "inference" for graph in evidence.graphs):
+        return None
+    found = evidence.slowest(returned_logits, LAST_STANDS_OUT)
+    compiled = (
+        {(node.stack_file, node.stack_line) for node in evidence.nodes()[found.slug]}
+        if found
+        else ()
+    )
+    reads = [place for place, _ in evidence.lines_with(_LAST) if place not in compiled]
+    if found is None or not reads:
+        return None
+    positions = int(found.figures[0])
+    cause = found.cause(
+        "last position",
+        f"The product `{found.nodes[0].name}` computes logits of {positions:,} positions, and the "
+        "program reads the last one: its line takes",
+        "If nothing else reads the others, take the last position before the product: "
+        "`self.head(h[:, -1])`.",
+        share=1 - 1 / positions,
+    )
+    return replace(cause, lines=[*cause.lines, *evidence.line(*reads[0])])
+
+
+def returned_logits(nodes: list[FxNode]) -> list[tuple[FxNode, float]]:
+    """Returns the products that a graph returns for many positions and words, with the number of
+    positions."""
+    known = {node.name: node for node in nodes}
+    found = list[tuple[FxNode, float]]()
+    for name in nodes[-1].inputs if nodes else ():
+        made, size = shaped(name, known), sides(known[name].annotation) if name in known else None
+        product = made is not None and operator_family(short_name(made.target)) == GEMM
+        if made and product and size and len(size) == 3 and size[1] >= LONG and size[2] >= WORDS:
+            found.append((made, size[1]))
+    return found
+
+
+CHECKS = (distances, transforms, long_kernels, decoding, jacobians, last_position)

@@ -296,6 +296,14 @@ class Evidence(msgspec.Struct):
             most = [line for share, line in lines if share >= FORWARD]  # what it runs backward
         return _within(most, of)
 
+    def lines_with(self, pattern: re.Pattern[str]) -> Iterator[tuple[Place, re.Match[str]]]:
+        """Yields the lines of the user's own files that have a pattern."""
+        for path in self.story.sources:
+            text = "" if is_library(path) else self.story.source_text(path)
+            for number, line in enumerate(text.splitlines(), 1):
+                if found := pattern.search(line):
+                    yield (path, number), found
+
     def line(self, path: str | None, line: int | None, code: str | None = None) -> list[CauseLine]:
         """Returns a line that a log names; empty if it names none."""
         if not path or not line:

@@ -14,7 +14,7 @@ from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
-from inductorscope.answers.runs.diagnosis.unread import numbers
+from inductorscope.answers.runs.diagnosis.unread import numbers, shaped
 from inductorscope.formats.graph.fx_nodes import FxNode, parse_annotation, short_name
 from inductorscope.formats.vocabulary import GEMM
 from inductorscope.units import microseconds, plural
@@ -250,20 +250,12 @@ def diagonal(evidence: Evidence) -> Cause | None:
     )
 
 
-def _shaped(name: str, known: dict[str, FxNode]) -> FxNode | None:
-    """Returns the node of a name, or what it only gives another shape."""
-    node = known.get(name)
-    while node is not None and short_name(node.target) in ("unsqueeze", "view", "reshape"):
-        node = known.get("".join(node.inputs[:1]))
-    return node
-
-
 def diagonal_products(nodes: list[FxNode]) -> list[FxNode]:
     """Returns the products with what is zero where two counts differ."""
     known = {node.name: node for node in nodes}
 
     def counts(name: str) -> bool:
-        node = _shaped(name, known)
+        node = shaped(name, known)
         return node is not None and short_name(node.target) in ("iota", "arange")
 
     made = set[str]()
@@ -303,7 +295,7 @@ def joined_products(nodes: list[FxNode]) -> list[tuple[FxNode, FxNode, float]]:
     known = {node.name: node for node in nodes}
 
     def repeats(name: str) -> float:
-        part = _shaped(name, known)
+        part = shaped(name, known)
         source = known.get("".join(part.inputs[:1])) if part is not None else None
         if part is None or source is None or short_name(part.target) not in _REPEATS:
             return 1.0
@@ -312,7 +304,7 @@ def joined_products(nodes: list[FxNode]) -> list[tuple[FxNode, FxNode, float]]:
     found = []
     for node in nodes:
         for name in node.inputs if operator_family(short_name(node.target)) == GEMM else ():
-            joined = _shaped(name, known)
+            joined = shaped(name, known)
             if joined is not None and short_name(joined.target) == "cat":
                 times = min(map(repeats, joined.inputs), default=1.0)
                 found += [(joined, node, times)] if times >= BRANCHES else []

@@ -174,6 +174,14 @@ def combined_square(nodes: list[FxNode]) -> FxNode | None:
     return None
 
 
+def shaped(name: str, known: dict[str, FxNode]) -> FxNode | None:
+    """Returns the node of a name, or what it only gives another shape."""
+    node = known.get(name)
+    while node is not None and short_name(node.target) in ("unsqueeze", "view", "reshape"):
+        node = known.get("".join(node.inputs[:1]))
+    return node
+
+
 def sides(annotation: str | None) -> list[int] | None:
     """Returns the sizes of `f32[8, 48]`; None if they are not fixed."""
     found = _SIZES.search(annotation or "")
