@@ -32,7 +32,7 @@ def remedies(
     text = []
     for advice in dict.fromkeys(change.advice for change in advised):
         same = [change for change in advised if change.advice == advice]
-        names = " and ".join(dict.fromkeys(change.named for change in same))
+        names = ", ".join(dict.fromkeys(change.named for change in same))
         text.append(advice if len(advised) == 1 else f"{names}: {advice}")
         if any(change.also for change in same):
             text.append("The same holds for the others that are named.")
@@ -52,7 +52,7 @@ def remedies(
         text.append(f"That saves {saved}.")
     else:
         none = "" if any(alone.values()) else ", and none of them alone"
-        both = " and ".join(change.named for change in freed)
+        both = ", ".join(change.named for change in freed)
         text.append(f"{both} together save {saved}{none}.")
     steps = [step.compile for at, step in enumerate(history.steps) if at not in kept]
     return " ".join(text), 1e6 * sum(step.took_s for step in steps)
