@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from inductorscope.capturing import process_group
 from inductorscope.capturing.launch import Swap
-from inductorscope.capturing.measure.machine import Gpu, Watching, read_gpu
+from inductorscope.capturing.measure.machine import Gpu, Watching, disturbs, read_gpu
 from inductorscope.capturing.measure.processes import (
     Arm,
     Once,
@@ -99,6 +99,11 @@ def test_work_of_children_is_not_a_neighbours() -> None:
         time.sleep(1.5)
     assert 0 <= watching.seen.others_share <= 1
     assert watching.seen.clock is None or watching.seen.clock > 100
+
+
+def test_a_device_computes_beside_others_on_the_processor() -> None:
+    assert [disturbs(share, "cpu") for share in (0.05, 0.2)] == [False, True]
+    assert [disturbs(share, "cuda") for share in (0.2, 0.6)] == [False, True]
 
 
 def test_memory_that_processes_share_counts_once() -> None:

@@ -161,6 +161,7 @@ class Capture:
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")
         self.facts.timings = undisturbed(
             lambda: timing.interleave(calls, synchronize, spec.seconds, spec.repeats, report),
+            spec.device,
             "the model was timed",
             self.facts.disturbed,
         )
@@ -200,6 +201,7 @@ class Capture:
             steps = 1 if long else profiling.STEPS
             self.facts.profiles[name] = undisturbed(
                 partial(profiling.profile_calls, name, call, steps, spec.device, self.out),
+                spec.device,
                 f"its {name} code was profiled",
                 self.facts.disturbed,
             )

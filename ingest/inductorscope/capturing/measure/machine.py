@@ -20,6 +20,8 @@ LAST_SECONDS = 3
 """Seconds at the end of a process that count, because a program compiles before it is timed."""
 DISTURBING_SHARE = 0.1
 """Share of our cores from which on other processes disturb a measurement."""
+DISTURBING_A_DEVICE = 0.5
+"""The same where a device computes, which one core or two keep busy."""
 THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
 """Bits of NVML's reasons for a lower clock: too hot, or too little power."""
 QUERY = "clocks.sm,utilization.gpu,clocks_throttle_reasons.active"
@@ -90,14 +92,19 @@ class Others:
         return min(1.0, max(others, 0.0) / (total - before[1]))
 
 
-def undisturbed(measure: Callable[[], T], what: str, notes: list[str]) -> T:
+def disturbs(share: float, device: str) -> bool:
+    """Whether others that use this share of our cores disturb a measurement."""
+    return share > (DISTURBING_SHARE if device == "cpu" else DISTURBING_A_DEVICE)
+
+
+def undisturbed(measure: Callable[[], T], device: str, what: str, notes: list[str]) -> T:
     """Measures, and once more if other processes disturbed it. If they do so again, `notes` gets a
     sentence. `what`: `the model was timed`."""
     for _ in range(TRIES):
         others = Others(os.getppid())
         result = measure()
         share = others.share()
-        if share <= DISTURBING_SHARE:
+        if not disturbs(share, device):
             return result
     notes.append(others_sentence(share, what))
     return result

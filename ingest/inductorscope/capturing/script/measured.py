@@ -11,7 +11,7 @@ from torch.torch_version import TorchVersion
 
 from inductorscope.capturing.inside.logging_text import FILE
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
+from inductorscope.capturing.measure.machine import Others, disturbs, others_sentence
 from inductorscope.capturing.script.allocated import Allocations
 from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, CudaGraphs, ScriptSteps
 from inductorscope.formats.log.cuda_graphs import skip_reasons
@@ -99,7 +99,7 @@ class Profiles:
 
     def disturbed(self) -> bool:
         """Whether other processes disturbed it since it started."""
-        return self._others is not None and self._others.share() > DISTURBING_SHARE
+        return self._others is not None and disturbs(self._others.share(), device())
 
     def stop(self, *, keep: bool) -> None:
         """Ends the profile, and writes it if it contains a whole step."""
@@ -114,7 +114,7 @@ class Profiles:
         if keep and self._steps > 0:
             share = 0.0 if self._others is None else self._others.share()
             said = [others_sentence(share, "steps were profiled")]
-            self._facts.disturbed = said if share > DISTURBING_SHARE else []
+            self._facts.disturbed = said if disturbs(share, device()) else []
             self._folder.mkdir(parents=True, exist_ok=True)
             self._facts.profiles[self._label] = write(
                 self._label, profiler, self._steps, self._folder

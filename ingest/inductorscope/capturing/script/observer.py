@@ -25,7 +25,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from inductorscope.capturing.inside import environment
 from inductorscope.capturing.inside.errors import describe_error, is_compile_error
 from inductorscope.capturing.inside.untyped import Untyped
-from inductorscope.capturing.measure.machine import DISTURBING_SHARE, Others, others_sentence
+from inductorscope.capturing.measure.machine import Others, disturbs, others_sentence
 from inductorscope.capturing.script.measured import Clock, Graphs, Profiles, device, memory_of
 from inductorscope.capturing.script.order import PACKAGE, STATUS, STOP, Order, Status, read_order
 from inductorscope.capturing.script.sampling import Sampler
@@ -344,7 +344,7 @@ class Observer:
     # --- the end ---
 
     def _measured(self) -> None:
-        if (share := self._others.share()) > DISTURBING_SHARE:
+        if disturbs(share := self._others.share(), device()):
             self.facts.disturbed.append(others_sentence(share, "the script ran"))
         self._note_waste()
         self._write()
