@@ -70,6 +70,8 @@ from inductorscope.answers.runs.diagnosis.unchanging import (
     graphs_of_dynamo,
     masked,
     unchanging,
+    without_gradient,
+    without_own,
 )
 from inductorscope.answers.runs.diagnosis.uncompiled import (
     Shares,
@@ -1309,7 +1311,8 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
     nodes = [
         *given,
         node("sin", "torch.ops.aten.sin.default", "arg0_1"),
-        node("where", "torch.ops.aten.where.self", "arg3_1", "sin"),
+        node("first", "operator.getitem", "sin"),
+        node("where", "torch.ops.aten.where.self", "arg3_1", "first"),
         node("rand", "torch.ops.aten.rand.default"),
         node("noisy", "torch.ops.aten.add.Tensor", "sin", "rand"),
         node("mul", "torch.ops.aten.mul.Tensor", "where", "arg1_1"),
@@ -1319,9 +1322,9 @@ def test_what_depends_on_weights_alone_is_the_same_in_every_step() -> None:
         node("output", "output", "mul"),
     ]
     names = dynamo_names(nodes, dynamo)
-    assert [made.name for made in depending_on(nodes, names)] == ["sin", "where"]
+    assert [made.name for made in depending_on(nodes, names)] == ["sin", "first", "where"]
     same = [made.name for made in depending_on(nodes, names, ["L_x_"])]
-    assert same == ["sin", "where", "mul"]
+    assert same == ["sin", "first", "where", "mul"]
     assert dynamo_names(nodes[1:], dynamo) == {}  # another order of arguments
 
 
@@ -1379,6 +1382,17 @@ def test_what_checkpoints_compute_again_is_estimated(
     assert costly.checkpoints(replace(found, read=read)) is None
 
 
+def test_inputs_without_a_gradient_are_those_that_backward_returns_none_for(
+    session: Session, runs: dict[str, str]
+) -> None:
+    text = "class GraphModule(torch.nn.Module):\n    def forward(self, tangents_1):\n"
+    text += "        return (None, mm_3, None, view_48)\n"
+    assert without_own(text) == {"primals_1", "primals_3"}
+    assert without_own(text.replace("return", "pass")) == set()
+    trained = without_gradient(evidence_of(session, runs["equal-trained.tar.xz"]))
+    assert trained["0_forward-0-0"] == set()  # also its input needs one
+
+
 def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(
     foo1: Evidence,
 ) -> None:
@@ -1390,7 +1404,7 @@ def test_arguments_count_as_unchanging_unless_a_benchmark_passes_nothing_else(
     foo1.session.expunge(foo1.run)
     alone = told("x1")
     assert alone is not None
-    assert "of `x1`, which all observed calls passed unchanged" in alone.what
+    assert "globals, and on `x1`, which all observed calls passed unchanged" in alone.what
     assert told("x1", "x2") is None
     assert told() is None
     trained = [replace(graph, direction="forward") for graph in foo1.graphs]

@@ -127,7 +127,9 @@ def changes_of(history: History) -> list[Change]:
             change.became_dynamic = False  # or not to the end: the code may use its value
             _extend(change.values, failed.old, failed.new)
         for became in step.became:
-            kind = "size" if ".size(" in became.subject else "value"
+            kind = next(
+                (kind for kind in ("size", "stride") if f".{kind}(" in became.subject), "value"
+            )
             failed = GuardFailure(None, "", became.subject, kind, became.old)
             change = _change(changes, failed, history)
             if not change.values:
@@ -183,5 +185,5 @@ def _change(
 
 def _extend(values: list[str], old: str | None, new: str | None) -> None:
     for value in (old, new):
-        if value is not None and (not values or values[-1] != value):
+        if value not in (None, "AutoDynamic.token") and (not values or values[-1] != value):
             values.append(value)

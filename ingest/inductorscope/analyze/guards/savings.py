@@ -71,7 +71,7 @@ def _fails(
     if why is None or why.subject not in free:
         return True
     rest = dict(values)
-    made_for = call_of(earlier)
+    made_for, lying = call_of(earlier), set[str]()
     for subject in free:
         size = _SIZE.match(subject)
         if size is None:
@@ -82,9 +82,11 @@ def _fails(
             return True
         at = int(size[3])
         if size[2] == "stride" and given == made:
-            del rest[size[1]]  # `examine` takes tensors to be contiguous
+            lying.add(size[1])
             continue
         if size[2] == "stride" or given[at] < 2 or made[at] < 2:
             return True
         rest[size[1]] = (*given[:at], made[at], *given[at + 1 :])
+    for name in lying:
+        del rest[name]  # `examine` takes tensors to be contiguous
     return examine(earlier.tree, rest).serves is False

@@ -95,7 +95,10 @@ def denormal(evidence: Evidence) -> Cause | None:
 def threads(evidence: Evidence) -> Cause | None:
     """The program makes torch use fewer threads than it would, or more than there are cores."""
     used = int(evidence.run.environment.get("threads") or 0)
-    usual = evidence.steps.usual_threads
+    usual, story = evidence.steps.usual_threads, evidence.story.story
+    reasons = [] if story is None else [own for again in story.recompiles for own in again.failures]
+    if any(reason.subject == "num_threads" for reason in reasons):
+        return None  # it sets one number after the other, of which the cause on recompiles tells
     if evidence.on_device or not used or not usual or used == usual:
         return None
     return Cause(

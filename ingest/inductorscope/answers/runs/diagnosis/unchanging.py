@@ -10,7 +10,7 @@ from inductorscope.answers.runs.diagnosis.cause import STANDS_OUT, Cause
 from inductorscope.answers.runs.diagnosis.evidence import Evidence
 from inductorscope.answers.time.lines import node_times
 from inductorscope.formats.graph.fx_nodes import FxNode
-from inductorscope.formats.vocabulary import DYNAMO, GEMM
+from inductorscope.formats.vocabulary import DYNAMO, GEMM, POST_GRAD
 from inductorscope.units import microseconds, percent
 
 INFERENCE = "inference"
@@ -25,9 +25,11 @@ SPARSE = 0.9
 _ARGUMENT = re.compile(r'\b(\w+): *"')
 _KEPT = re.compile(r"G_|L_\w*_(?:parameters|buffers)_")
 """Dynamo's names of tensors that no call passes in: globals, parameters and buffers."""
+_RETURN = re.compile(r"^ {1,16}return \((.{1,100000})\)$", re.M)
 _SQUARE = re.compile(r"b8\[(?:1, )*(\d{2,}), \1\]")
 _WRITES = re.compile(r"\w_\.\w+$|^torch\.ops\.(?!aten\.|prims\.|inductor\.)")
 """Operators that change their first argument, or may: those of others."""
+_OPERATORS = ("torch.ops.", "operator.getitem", "_operator.getitem")
 _VARIES = re.compile(r"rand|seed|dropout|bernoulli|multinomial|normal")
 
 
@@ -44,9 +46,13 @@ def unchanging(evidence: Evidence) -> Cause | None:
     passed = {name for _, _, names in graphs for name in names.values() if not _KEPT.match(name)}
     if passed.issubset(same) and not trains:
         same = []  # a benchmark passes nothing else
+    kept = without_gradient(evidence) if trains else {}
+    frozen = False
     for slug, nodes, arguments in graphs:
         if trains:
-            arguments = {name: own for name, own in arguments.items() if own in same}
+            own = {name for name in kept.get(slug, ()) if _KEPT.match(arguments.get(name, ""))}
+            frozen = frozen or bool(own)
+            arguments = {name: to for name, to in arguments.items() if to in same or name in own}
         apart = {mask.name for _, mask in masked(nodes, arguments)}  # a cause of its own
         found = [node for node in depending_on(nodes, arguments, same) if node.name not in apart]
         spent += [(times.get((slug, node.name), 0.0), slug, node) for node in found]
@@ -57,8 +63,9 @@ def unchanging(evidence: Evidence) -> Cause | None:
     lines = [evidence.line(node.stack_file, node.stack_line) for _, _, node in spent]
     shown = {(line.path, line.line): line for own in lines for line in own}
     inputs = ", ".join(f"`{name[2:-1]}`" for name in same)
-    given = "" if trains else "parameters, buffers or globals"
-    given += " or of " if given and inputs else ""
+    given = "parameters, buffers or globals"
+    given = given if not trains else f"frozen {given}" if frozen else ""
+    given += ", and on " if given and inputs else ""
     given += f"{inputs}, which all observed calls passed unchanged," if inputs else ""
     what, fix = "", "Compute them once, before the first step, and keep the result, such as in a "
     half = _HALF.get((spent[0][2].annotation or "").partition("[")[0])
@@ -80,6 +87,23 @@ def unchanging(evidence: Evidence) -> Cause | None:
         lines=list(shown.values())[:SHOWN],
         kernels=evidence.kernels_of(shown),
     )
+
+
+def without_gradient(evidence: Evidence) -> dict[str, set[str]]:
+    """Returns the inputs of each forward graph for which its backward returns no gradient."""
+    backward = {row.slug: row.compile_id for row in evidence.graphs if row.direction == "backward"}
+    found = {}
+    for slug, text in evidence.texts(POST_GRAD):
+        if slug in backward:
+            found[backward[slug]] = without_own(text)
+    return {row.slug: found[row.compile_id] for row in evidence.graphs if row.compile_id in found}
+
+
+def without_own(backward: str) -> set[str]:
+    """Returns the inputs of a forward graph that have no gradient, from the text of its backward,
+    which returns one for each."""
+    returned = (_RETURN.findall(backward) or [""])[-1]
+    return {f"primals_{at}" for at, own in enumerate(returned.split(", "), 1) if own == "None"}
 
 
 def graphs_of_dynamo(evidence: Evidence) -> Iterator[tuple[str, list[FxNode], dict[str, str]]]:
@@ -115,7 +139,7 @@ def depending_on(
     }
     found: list[FxNode] = []
     for node in nodes:
-        varies = not node.target.startswith("torch.ops.") or _VARIES.search(node.target)
+        varies = not node.target.startswith(_OPERATORS) or _VARIES.search(node.target)
         if not varies and kept.issuperset(node.inputs):
             kept.add(node.name)
             found += [node] if node.inputs else []  # a constant costs nothing in a kernel
