@@ -110,7 +110,7 @@ def _kind_of_value(failed: GuardFailure) -> str:
         return "switch" if known in ("True", "False") else "constant"
     if subject.startswith("G["):
         return "global"
-    if re.search(r"\[\d{1,9}\]$", subject):
+    if re.search(r"\[\d{1,9}\]$", subject) and not subject.startswith("args["):
         return "item"
     return "attribute" if "." in subject else "number"
 

@@ -242,13 +242,11 @@ def last_position(evidence: Evidence) -> Cause | None:
     if any(graph.direction != "inference" for graph in evidence.graphs):
         return None
     found = evidence.slowest(returned_logits, LAST_STANDS_OUT)
-    compiled = (
-        {(node.stack_file, node.stack_line) for node in evidence.nodes()[found.slug]}
-        if found
-        else ()
-    )
+    if found is None:
+        return None
+    compiled = {(node.stack_file, node.stack_line) for node in evidence.nodes()[found.slug]}
     reads = [place for place, _ in evidence.lines_with(_LAST) if place not in compiled]
-    if found is None or not reads:
+    if not reads:
         return None
     positions = int(found.figures[0])
     cause = found.cause(
