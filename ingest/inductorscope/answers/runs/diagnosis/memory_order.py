@@ -94,7 +94,7 @@ def memory_order(evidence: Evidence) -> Cause | None:
         return None
     return Cause(
         "memory order",
-        f"{plural(count, 'input')} of {' × '.join(map(str, order.sizes))} "
+        f"{plural(count, 'input')} of {' × '.join(f'{size:,}' for size in order.sizes)} "
         f"{'lies' if count == 1 else 'lie'} in memory in another order than read: the lines "
         f"that read {'it' if count == 1 else 'them'} take {microseconds(us)} of {evidence.step}.",
         "Store what is read together side by side before the first step: rows by "
