@@ -217,12 +217,10 @@ def age(moment: datetime, now: datetime) -> str:
         return "now"
     if passed < 60:
         return "just now"
-    for below, unit_seconds, unit in _STEPS:
-        if passed < below:
-            number = int(passed // unit_seconds)
-            ending = "s" if number != 1 and unit not in ("min", "h") else ""
-            return f"{number} {unit}{ending} ago"
-    raise AssertionError("the last step has no end")
+    _, unit_seconds, unit = next(step for step in _STEPS if passed < step[0])
+    number = int(passed // unit_seconds)
+    ending = "s" if number != 1 and unit not in ("min", "h") else ""
+    return f"{number} {unit}{ending} ago"
 
 
 def between(start: datetime | None, end: datetime | None) -> str:

@@ -136,6 +136,5 @@ def _put_uploads_back(uploads: Uploads, folder: Path) -> None:
         for file in files.iterdir():
             size = file.stat().st_size
             with uploads.open(upload, int(file.name), 0, size) as to, file.open("rb") as source:
-                while piece := source.read(PIECE):
-                    to.write(piece)
+                shutil.copyfileobj(source, to, PIECE)
                 to.flush()

@@ -76,9 +76,7 @@ async def log_in(
         wrong, person = "No token is needed.", None
     else:
         person = await parts.attempts.check(find)
-        wrong = (
-            "Name or password are wrong." if name else "This is not the server's token."
-        )  # fmt: skip
+        wrong = "Name or password are wrong." if name else "This is not the server's token."
     if person is None:
         page = _page(parts, own_path(next), wrong)
         return parts.pages.render(request, "login.html", page, status=403, headers=NO_STORE)

@@ -152,9 +152,8 @@ def supervise(
         variables = environment(settings, PYTHONUNBUFFERED="1")
         try:
             if first_capture is not None:
-                from inductorscope.jobs.first import (
-                    capture_if_empty,
-                )  # only then: this process waits
+                # Imported only then, because this process lives long and does little.
+                from inductorscope.jobs.first import capture_if_empty
 
                 capture_if_empty(settings, first_capture)
             with announced(settings) if web else nullcontext():

@@ -4,6 +4,7 @@ SQLite copies its own file. On PostgreSQL each table is a file, read in one tran
 of them are of one moment. The job engine's tables belong to the copy: jobs that wait go on.
 """
 
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -99,8 +100,7 @@ def _put_tables_back(connection: Connection, folder: Path, tables: dict[str, lis
     for table, columns in tables.items():
         copying = copying_rows(connection, table, columns, "FROM STDIN (FORMAT binary)")
         with (folder / table).open("rb") as file, copying as rows:
-            while piece := file.read(PIECE):
-                rows.write(piece)
+            shutil.copyfileobj(file, rows, PIECE)
         if "id" in columns:
             _go_on_numbering(connection, table)
 
