@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
-from inductorscope.jobs.first import capture_if_empty
+from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.queue.address import answers
 from inductorscope.jobs.queue.processes import environment, processes_of
 from inductorscope.jobs.queue.supervisor import Supervised
@@ -153,8 +154,9 @@ def test_processes_on_one_folder_have_different_names_and_what_dies_is_started_a
 
 def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path / "data", database_url="")
-    assert capture_if_empty(settings, "neg-maximum-cat")
-    assert capture_if_empty(settings, "neg-maximum-cat") is None
+    with closing(JobsClient(settings)) as client:
+        assert client.capture_first("neg-maximum-cat")
+        assert client.capture_first("neg-maximum-cat") is None
 
 
 @pytest.mark.torch

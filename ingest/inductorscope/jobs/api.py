@@ -64,6 +64,15 @@ class JobsClient:
         if self._own_engine is not None:
             self._own_engine.dispose()
 
+    def capture_first(self, model: str) -> str | None:
+        """Asks for a capture if there is no run and no job yet, so that a new installation has
+        something to show; returns the job's id."""
+        with self._read() as session:
+            rows = (session.scalar(select(table.id).limit(1)) for table in (Run, Job))
+            if any(row is not None for row in rows):
+                return None
+        return self.programs.capture({"model": model})
+
     def trash_run(self, run_id: str) -> bool:
         """Moves a run to the trash. Deletes it for good, and returns False, while it is being read
         or when the disk is full. Raises NotHere."""

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -153,9 +153,10 @@ def supervise(
         try:
             if first_capture is not None:
                 # Imported only then, because this process lives long and does little.
-                from inductorscope.jobs.first import capture_if_empty
+                from inductorscope.jobs.api import JobsClient
 
-                capture_if_empty(settings, first_capture)
+                with closing(JobsClient(settings)) as client:
+                    client.capture_first(first_capture)
             with announced(settings) if web else nullcontext():
                 while not stop.wait(LOOK_SECONDS):
                     for process in supervised:
