@@ -98,3 +98,17 @@ def _main_category(bars: Bars, begins: Truths, first: Integers) -> Numbers:
     groups, place = np.unique(pair // categories, return_index=True)
     category[groups] = pair[place] % categories
     return category
+
+
+def sums_of(category: Numbers, parent: Numbers, us: Floats) -> list[list[float]]:
+    """Returns [category, events, µs] of each category that occurs. `parent`: the category of the
+    event around each event, -1 for none.
+
+    An event's time counts for its own category only, not for that of the event around it, so the
+    sums of a thread add up to the time in which it was in any event."""
+    inside = parent >= 0
+    count = np.bincount(category, minlength=int(parent.max(initial=-1)) + 1)
+    time = np.bincount(category, weights=us, minlength=len(count))
+    time -= np.bincount(parent[inside], weights=us[inside], minlength=len(count))
+    which = np.flatnonzero((count > 0) | (time != 0))
+    return [[index, int(count[index]), float(time[index])] for index in which.tolist()]

@@ -16,9 +16,8 @@ import numpy.typing as npt
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.timeline.bars import Bars, joined, single
+from inductorscope.analyze.timeline.bars import Bars, joined, single, sums_of
 from inductorscope.analyze.timeline.facts import TimelineFacts
-from inductorscope.analyze.timeline.sums import sums_of
 from inductorscope.analyze.timeline.tracks import Details
 from inductorscope.formats.code.short_names import short_name
 from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
@@ -247,7 +246,7 @@ def count_bars(session: Session, profile_id: int, level: int, span: Span) -> int
 
 def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[float]]:
     """Returns for each category the number of events in the window and their time in it (see
-    `analyze.timeline.sums`). Chunks entirely in the window are not unpacked."""
+    `analyze.timeline.bars`). Chunks entirely in the window are not unpacked."""
     total: dict[int, list[float]] = {}
 
     def add(sums: list[list[float]]) -> None:

@@ -64,7 +64,7 @@ class TimelineChunk(Base):
     longest_us: Mapped[float]
     """Duration of its longest bar."""
     sums: Mapped[list[Any]]
-    """For single events: [category, events, µs] (see `analyze.timeline.sums`)."""
+    """For single events: [category, events, µs] (see `analyze.timeline.bars`)."""
     payload: Mapped[bytes]
 
 
