@@ -2,11 +2,13 @@
 
 import contextlib
 import copy
+import io
+import re
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 from torch.fx import GraphModule
@@ -23,11 +25,12 @@ from inductorscope.capturing.inside.diagnose.minify.catch import (
 from inductorscope.capturing.inside.diagnose.minify.fails import Tester, be_quiet
 from inductorscope.capturing.inside.diagnose.minify.failure import Failure
 from inductorscope.capturing.inside.diagnose.minify.search import Search
-from inductorscope.capturing.inside.diagnose.minify.strategies import Strategies
 from inductorscope.capturing.inside.loading import load
 from inductorscope.capturing.inside.report import Reporter
 from inductorscope.capturing.permission import Loading
 from inductorscope.capturing.spec import CaptureSpec, SpecError
+
+_STRATEGY = re.compile(r"Strategy: ([^(]+) \(G: ")
 
 
 def diagnose(
@@ -148,3 +151,18 @@ def _minify(
         )  # fmt: skip
     search.now(smallest, left)
     return smallest, list(left)
+
+
+class Strategies(io.TextIOBase):
+    """Stands in for stderr, where torch's minifier prints what it tries, and passes everything
+    on."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self._behind = behind
+        self.now = ""
+        """What is being tried: `truncate suffix`."""
+
+    def write(self, text: str) -> int:
+        if strategy := _STRATEGY.match(text):
+            self.now = strategy[1].lower()
+        return self._behind.write(text)
