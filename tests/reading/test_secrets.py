@@ -13,7 +13,7 @@ from inductorscope.reading.redacting import Redactor, write_redacted
 from inductorscope.reading.run import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, sessions
-from inductorscope.store.runs.secrets import report_secrets
+from inductorscope.store.runs.runs import report_secrets
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import Engine, select

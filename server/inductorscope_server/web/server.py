@@ -15,7 +15,7 @@ from inductorscope.processes.logs import log_to_stderr
 from inductorscope.processes.memory import return_large_blocks
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import UnusableError
-from inductorscope.store.runs.secrets import report_secrets
+from inductorscope.store.runs.runs import report_secrets
 from inductorscope.store.who import ROLES
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
