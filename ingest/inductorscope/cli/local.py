@@ -1,14 +1,19 @@
-"""Reads paths of this machine straight into the database, without upload or worker."""
+"""Reads paths of this machine straight into the database, without upload or worker, and captures
+programs for commands that need their run."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from inductorscope.capturing.spec import CaptureSpec
+from inductorscope.cli.app import fail
 from inductorscope.cli.run_name import name_of
+from inductorscope.errors import FAILED
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import lay_out, unpack
 from inductorscope.progress import Progress
+from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.reading.run import ReadResult, read_run
@@ -16,6 +21,9 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import engine_of, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.database.private import make_private_folder
+
+TIMED_SECONDS = 2.0
+"""Seconds for which a captured program is timed if the command times it anew."""
 
 
 @contextmanager
@@ -81,3 +89,22 @@ def align_lines(settings: Settings, run: str, progress: Progress, *, workers: in
         done = relink(engine, workers, run, progress)
         done.stories = renew_stories(engine, run, progress)
     return bool(done.done or done.failed or done.stories)
+
+
+def captured(settings: Settings, model: str, args: Sequence[str], progress: Progress) -> str:
+    """Captures a program without its eager part, and returns its run. Exits if it does not run."""
+    from inductorscope.capturing.run import run_capture
+
+    file, *factory = model.split(":")
+    if Path(file).is_file():
+        model = ":".join([str(Path(file).absolute()), *factory])  # to try it from any folder
+    spec = CaptureSpec(model=model, args=tuple(args), eager=False, seconds=TIMED_SECONDS)
+    with working_folder(settings) as out:
+        facts = run_capture(spec, out, settings, progress, trusted=True)
+        if facts.state != "complete":
+            why = facts.error.message if facts.error else ""
+            fail(f"{model} {facts.state}: {why}", FAILED)
+        return read_paths(
+            settings, [out], name=spec.title, tags=[], origin="capture", progress=progress,
+            workers=cores(),
+        ).run_id  # fmt: skip

@@ -37,8 +37,7 @@ def improve(
     from inductorscope.capturing.measure.processes import Runner
     from inductorscope.capturing.spec import kind_of
     from inductorscope.capturing.trial.trying import Trier
-    from inductorscope.cli.captured import captured
-    from inductorscope.cli.local import working_folder
+    from inductorscope.cli.local import captured, working_folder
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.reading import one_run
     from inductorscope.jobs.work.trial import Searching, reader
