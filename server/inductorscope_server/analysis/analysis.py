@@ -19,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from cachetools import TTLCache
 from inductorscope.answers.missing import Exceeded
 from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
 from inductorscope.store.who import VIEWER, Who
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
@@ -202,3 +203,20 @@ class Analysis:
             f"Analysing the texts of this run {what}, so this page is not shown.",
             do="Download the files instead; the page “What was read” of the run lists them.",
         )
+
+
+class Here(Analysis):
+    """Computes answers in this process, without limits, for a program with a single caller."""
+
+    def __init__(self, settings: Settings, read: Sessions) -> None:
+        super().__init__(settings)
+        self._read = read
+
+    async def __call__(
+        self, function: Callable[..., Answer], run: str, *args: object, **options: object
+    ) -> Answer:
+        with self._read() as session:
+            return function(session, run, *args, **options)
+
+    def prepare(self) -> None:
+        """Does nothing: no process needs to start."""

@@ -16,8 +16,7 @@ from starlette.routing import BaseRoute
 
 from inductorscope_server.access import login
 from inductorscope_server.access.identity import BehindProxies
-from inductorscope_server.analysis.analysis import Analysis
-from inductorscope_server.analysis.here import Here
+from inductorscope_server.analysis.analysis import Analysis, Here
 from inductorscope_server.api import artifacts, captures, graphs, health, uploads
 from inductorscope_server.api import jobs as job_actions
 from inductorscope_server.export import route as exports
