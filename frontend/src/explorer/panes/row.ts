@@ -1,7 +1,8 @@
 // The panes side by side: keeps one for each pane of the state, highlights lines, and knows which
 // pane has the focus.
+import type { Aim, Code } from "../code/code";
 import type { PaneAddress } from "../state/address";
-import { aimIn } from "./aim";
+import { knownAt, type Matches, type Range } from "../state/links";
 import { fillTabs, layOut } from "./layout";
 import { Pane, type PaneHost } from "./pane";
 
@@ -10,6 +11,23 @@ export interface RowHost extends PaneHost {
   light(): void;
   /** Panes were added, closed, made wider, or show another stage. */
   arranged(): void;
+}
+
+/** Most matches to examine; the nearest is usually among them. */
+const MOST = 2000;
+
+/** The line of a pane to scroll to when something is selected; null if one of the most relevant
+ * lines is already visible, or there is none. */
+function aimIn(code: Code, found: Matches, origin: Range | null): Aim | null {
+  if (origin) return code.anyInSight([origin.first]) ? null : code.aimAt(origin.first);
+  const lit = [...found.lines.subarray(0, MOST)];
+  // Comments only name what they are about, so prefer the most certain lines of code.
+  const written = lit.filter((line) => !/^\s*(#|\/\/)/.test(code.text(line) ?? ""));
+  const best = Math.max(0, ...written.map((line) => knownAt(found, line)));
+  const surest = written.filter((line) => knownAt(found, line) === best);
+  const wanted = surest.length ? surest : lit;
+  if (wanted[0] === undefined || code.anyInSight(wanted)) return null;
+  return code.aimAt(wanted[0]);
 }
 
 export class PaneRow {

@@ -3,7 +3,6 @@
 import { bar, make, scrollWithin } from "../../shared/elements";
 import { count, microseconds, share, spread } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
-import { kindOf, kindsOf } from "../kernels/kinds";
 import { instancesOf, kernelName } from "../kernels/name";
 import type { Kernel } from "../shapes";
 import { timesOfInstances } from "../state/follow";
@@ -13,6 +12,17 @@ import type { ViewHost } from "./host";
 const PIECE = 40;
 /** Approximate height of a kernel in the list, in pixels. */
 const HIGH = 36;
+
+function kindOf(kernel: Kernel): string {
+  return kernel.category && kernel.category !== "unk" ? kernel.category : kernel.kind;
+}
+
+/** The kinds and how many kernels each has, the most frequent first. */
+function kindsOf(kernels: readonly Kernel[]): { kind: string; kernels: number }[] {
+  return [...Map.groupBy(kernels, kindOf)]
+    .map(([kind, own]) => ({ kind, kernels: own.length }))
+    .sort((one, other) => other.kernels - one.kernels);
+}
 
 /** The tooltip of an entry. */
 function aboutOf(kernel: Kernel): string {
