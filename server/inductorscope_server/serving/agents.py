@@ -49,6 +49,7 @@ class Agents:
     second."""
 
     def __init__(self, parts: Parts) -> None:
+        self._analysis = parts.analysis
         self._parts = parts
         self._starting: asyncio.Task[StreamableHTTPSessionManager] | None = None
         self._running: asyncio.Task[None] | None = None
@@ -87,7 +88,7 @@ class Agents:
         from inductorscope.agents.protocol import add_judge, add_trials, create
         from mcp.server.transport_security import TransportSecuritySettings
 
-        server = create(self._parts.analysis, BASE.get, (Refusal,))
+        server = create(self._analysis, BASE.get, (Refusal,))
         if self._parts.settings.agents_try:
             add_trials(server, self._propose, BASE.get)
         if self._parts.settings.agents_submit:
@@ -101,8 +102,7 @@ class Agents:
 
     async def _propose(self, run: str, change: Change) -> str:
         _may_run()
-        programs = self._parts.jobs.programs
-        await run_in_threadpool(programs.try_change, run, change.title, change)
+        await run_in_threadpool(self._parts.jobs.programs.try_change, run, change.title, change)
         return urls.trials(run)
 
     async def _submit(self, kernel: str, text: str) -> str:

@@ -35,7 +35,7 @@ COMMON = {
     "pages/runs.py": {"change": IN_TURN},
     "pages/server.py": {"_page": IN_TURN, "_metrics": IN_TURN},
     "serving/agents.py": {
-        "self._manager": "imports a library, once", "self._jobs.programs.try_change": ROWS,
+        "self._manager": "imports a library, once", "self._parts.jobs.programs.try_change": ROWS,
     },
     "serving/judging.py": {"keep": ROWS},
     "web/app.py": {"parts.close": "the server stops"},
