@@ -1,7 +1,9 @@
 """Runs of profiler traces alone: the pages show what the traces say."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from html import unescape
 from typing import Any
 
 import pytest
@@ -125,6 +127,8 @@ def test_another_profile_than_that_of_the_code_shows_its_own_figures(filled: Tes
     eager = filled.get(urls.time(run, profile="eager")).text
     assert 'data-testid="lines"' not in eager
     assert 'data-testid="trace-kernels"' in eager
+    (events,) = re.findall(r'href="([^"]+)">every\s+event', eager)
+    assert filled.get(unescape(events)).status_code == 200
 
 
 def test_code_that_the_trace_does_not_explain_keeps_its_graphs(
