@@ -85,9 +85,10 @@ def compared(
             )
         texts.append(lines)
     left, right = texts
-    keys = (
-        ([plain(line) for line in left], [plain(line) for line in right]) if without_noise else None
-    )
+    keys = None
+    if without_noise:
+        short = {line: plain(line) for line in {*left, *right}}  # most lines are in both texts
+        keys = ([short[line] for line in left], [short[line] for line in right])
     return difference(left, right, keys=keys), ""
 
 
