@@ -26,6 +26,7 @@ from inductorscope_server.web.app import create_app
 from playwright.sync_api import Page, expect
 
 from tests.conftest import ON_SQLITE
+from tests.support.running import run as run_command
 from tests.support.serving import Served
 
 SECRET = {
@@ -147,8 +148,8 @@ def test_a_file_is_pushed_to_another_server_and_exported_there(
     exported: Exporting, filled: tuple[Served, dict[str, str]], server: Served
 ) -> None:
     run, file = filled[1]["failed"], str(exported(FAILED))
-    push = [sys.executable, "-m", "inductorscope", "push", file, "--server", server.url, "--json"]
-    assert run in subprocess.run(push, check=True, stdout=subprocess.PIPE, text=True).stdout
+    pushed = run_command("push", file, "--server", server.url, "--json")
+    assert run in pushed.stdout, pushed.stderr
     held = httpx.get(f"{server.url}/api/runs/{run}/export?preview=true", timeout=60).text
     assert re.match(r"Preview: \d+ pages, \d+\WKiB\.\n", held)
 

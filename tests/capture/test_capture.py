@@ -26,6 +26,7 @@ from sqlalchemy import select
 
 from bench.exact_links import NoTruth, write_truth
 from bench.link_measure import lines_of_program
+from tests.support.running import run
 
 pytestmark = pytest.mark.torch
 
@@ -191,18 +192,16 @@ def test_generated_code_is_the_same_with_and_without_the_record(
 
 
 def test_what_fails_to_compile_is_kept_and_said(tmp_path: Path) -> None:
-    model, data = f"{SUBJECTS}:uncompilable", str(tmp_path)
-    command = [sys.executable, "-m", "inductorscope", "capture", model, "--data", data, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run("capture", f"{SUBJECTS}:uncompilable", "--data", str(tmp_path), "--json")
     said = "The model failed to compile: The C++ compiler rejected a kernel that Inductor generated"
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
-    run = json.loads(done.stdout)
-    assert f"{run['url']}/failures" in done.stderr
+    read = json.loads(done.stdout)
+    assert f"{read['url']}/failures" in done.stderr
     engine = make_engine(settings(tmp_path))
     with sessions(engine, read_only=True)() as session:
-        (failure,) = failures_page(session, run["run"]).failures
+        (failure,) = failures_page(session, read["run"]).failures
         paths = session.scalars(select(Artifact.path).where(Artifact.role == SOURCE)).all()
-        facts = session.get_one(Run, run["run"]).environment
+        facts = session.get_one(Run, read["run"]).environment
     engine.dispose()
     assert "no_such_function" in failure.errors[0].message  # placed: the output code is kept
     assert "CppCompileError" in failure.message

@@ -3,7 +3,6 @@
 import ast
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from inductorscope.correlate.links.model import GraphLinks, StageLinks
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
+
+from tests.support.running import run as run_command
 
 # The tutorial's own listing, of an older torch: plain `neg`, `long` counters, no comments, no IR.
 OLD_GRAPH = """\
@@ -272,8 +273,7 @@ def test_nodes_are_quoted_without_their_types() -> None:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "inductorscope", "annotate", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run_command("annotate", *map(str, arguments))
 
 
 def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_path: Path) -> None:
