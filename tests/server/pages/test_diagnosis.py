@@ -108,6 +108,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links
+from inductorscope.units import percent
 from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy import select
@@ -1478,6 +1479,10 @@ def test_causes_are_ranked_by_what_they_win() -> None:
     ]  # fmt: skip
     assert len(found.causes) == 3
     assert [check.text for check in found.cleared] == ["No recompiles."]
+    assert not found.small
+    few = [made("small", share=0.092), made("once", share=0.9, of="compile time")]
+    assert percent(0.092) in ranked([*few]).small
+    assert not ranked([*few, made("unknown")]).small
 
 
 def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:

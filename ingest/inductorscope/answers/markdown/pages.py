@@ -134,6 +134,8 @@ def _explained(page: RunPage) -> str:
 
 
 def _diagnosis(diagnosis: Diagnosis, links: Links) -> Iterator[str]:
+    if diagnosis.small:
+        yield from (diagnosis.small, "")
     for at, cause in enumerate((*diagnosis.causes, *diagnosis.more), 1):
         yield from _cause(at, cause, links)
     for judged, label in ((True, "Checked"), (False, "Not checked")):

@@ -6,10 +6,13 @@ import msgspec
 
 from inductorscope.fields import Hidden, Prose
 from inductorscope.formats.change import Change
+from inductorscope.units import percent
 
 Known = Literal["measured", "estimated", "at most", "unknown"]
 
 MOST = 3
+SMALL = 0.1
+"""Share of a step below which causes are told to be small."""
 STANDS_OUT = 0.01
 """Smallest share of a step that removing a cause must save."""
 WEIGHTS: dict[Known, float] = {"measured": 1.0, "estimated": 0.5, "at most": 0.25, "unknown": 0.5}
@@ -83,13 +86,25 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """The largest saving first."""
     more: list[Cause]
     cleared: list[Cleared]
+    small: Prose = ""
+    """Says so if no cause would save much of a step."""
 
 
 def ranked(found: list[Cause | Cleared]) -> Diagnosis:
     causes = _once(sorted((finding for finding in found if isinstance(finding, Cause)), key=rank))
     cleared = [finding for finding in found if isinstance(finding, Cleared)]
     cleared.sort(key=lambda check: not check.judged)
-    return Diagnosis(causes[:MOST], causes[MOST:], cleared)
+    return Diagnosis(causes[:MOST], causes[MOST:], cleared, small=_small(causes))
+
+
+def _small(causes: list[Cause]) -> str:
+    steps = [cause.share or 0.0 for cause in causes if cause.of == "step"]
+    if not steps or max(steps) >= SMALL or any(cause.share is None for cause in causes):
+        return ""
+    return (
+        f"No cause that was found would save more than {percent(max(steps))} of a step. What "
+        "another algorithm would save is seldom found here."
+    )
 
 
 def _once(causes: list[Cause]) -> list[Cause]:
