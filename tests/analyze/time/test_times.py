@@ -241,6 +241,18 @@ def test_a_replayed_graph_is_compiled_code() -> None:
     assert "kernels ran in recorded graphs" in {finding.what for finding in found.findings}
 
 
+def test_what_dynamo_skipped_is_eager_in_its_region_too() -> None:
+    found = broken_down(
+        event("Torch-Compiled Region: 0/0", "cpu_op", 0, 50),
+        event("## Call CompiledFxGraph abc ##", "cpu_op", 1, 10),
+        event("cuLaunchKernel", "cuda_runtime", 2, 1, correlation=1),
+        event("cudaLaunchKernel", "cuda_runtime", 20, 1, correlation=2),
+        event("cutlass_gemm", "kernel", 30, 3, correlation=1),
+        event("cutlass_gemm", "kernel", 40, 2, correlation=2),
+    )
+    assert {row.category: row.us for row in found.categories} == {"extern_gemm": 3, "eager_gemm": 2}
+
+
 @pytest.mark.parametrize(("earlier", "verdict"), [(90, "queued"), (5, "host bound")])
 def test_a_call_that_waits_for_earlier_work_is_not_host_bound(earlier: int, verdict: str) -> None:
     """Its only kernel is launched at 12 and runs from 95 on."""

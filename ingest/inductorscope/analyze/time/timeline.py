@@ -172,7 +172,7 @@ def own_times(ops: Events) -> Floats:
 def compiled_ops(events: TraceEvents) -> Truths:
     """Whether a compiled graph called each operator."""
     columns = events.columns
-    spans = [*columns.graph_calls, *columns.compiled_functions] or columns.compiled
+    spans = columns.compiled_code
     inside: Truths = innermost(spans, columns.ops.lane, columns.ops.ts) != NOWHERE
     return inside
 

@@ -190,3 +190,9 @@ class TraceColumns(msgspec.Struct):
     collectives: list[Collective] = msgspec.field(default_factory=list)
     stacks: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Kernel → the innermost lines of the stacks that torch recorded for it."""
+
+    @property
+    def compiled_code(self) -> list[Span]:
+        """Spans in which compiled code runs. Dynamo's regions have what it skipped too, such as
+        functions after a graph break."""
+        return [*(self.graph_calls or self.compiled), *self.compiled_functions]

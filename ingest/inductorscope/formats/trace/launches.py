@@ -93,13 +93,13 @@ def _compiled(
     device = columns.device
     generated = np.array([bool(_GENERATED.match(name)) for name in [*columns.names, ""]])
     of_inductor: Truths = generated[device.name]
-    spans = [*columns.compiled, *columns.graph_calls, *columns.compiled_functions]
+    spans = columns.compiled_code
     if not spans:
         return np.full(len(device), bool(of_inductor.any()))
     lane = values_at(columns.ops.lane, op)
     lane = np.where(lane == NOWHERE, values_at(columns.calls.lane, call), lane).astype(np.int32)
     moment = np.full(len(device), np.nan)
-    for events, at in ((columns.calls, call), (columns.ops, op)):
+    for events, at in ((columns.ops, op), (columns.calls, call)):
         known = at != NOWHERE
         moment[known] = events.ts[at[known]]
     inside = innermost(spans, lane, moment) != NOWHERE
