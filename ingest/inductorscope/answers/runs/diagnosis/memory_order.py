@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from inductorscope import urls
@@ -12,6 +12,7 @@ from inductorscope.analyze.time.kernel_names import operator_family
 from inductorscope.answers.runs.diagnosis.cause import Cause
 from inductorscope.answers.runs.diagnosis.evidence import SHOWN_LINES, Evidence, Place
 from inductorscope.answers.runs.diagnosis.unread import sides
+from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import CODE, CONVOLUTION, GEMM
 from inductorscope.units import microseconds, plural
 
@@ -64,6 +65,22 @@ def picked_apart(order: Order, picked: list[int], indices: list[int]) -> bool:
     return picked == [*sizes[:axis], *indices, *sizes[axis + 1 :]]
 
 
+def scattered(inputs: dict[str, Order], nodes: list[FxNode]) -> Iterator[Order]:
+    """Yields the orders of inputs whose numbers are picked apart, by indices other than those of a
+    roll, which follow each other."""
+    given = {node.name: sides(node.annotation) or [] for node in nodes}
+    counted = set[str]()
+    for node in nodes:
+        if node.target != node.name and counted.issuperset(node.inputs):
+            counted.add(node.name)
+        order = inputs.get("".join(node.inputs[:1]))
+        picks = operation(node.target) in _PICKS and len(node.inputs) == 2
+        if not order or not picks or node.inputs[1] in counted:
+            continue
+        if picked_apart(order, given[node.name], given.get(node.inputs[1], [])):
+            yield order
+
+
 def memory_order(evidence: Evidence) -> Cause | None:
     """A graph reads inputs of one size in different orders, or picks rows of one that does not lie
     row by row; those of backward are torch's."""
@@ -76,12 +93,7 @@ def memory_order(evidence: Evidence) -> Cause | None:
             continue
         inputs = orders(text)
         odd, nodes = different(inputs.values()), evidence.nodes()[own]
-        given = {node.name: sides(node.annotation) or [] for node in nodes}
-        for node in nodes:
-            order_of = inputs.get("".join(node.inputs[:1]))
-            if order_of and operation(node.target) in _PICKS and len(node.inputs) == 2:
-                apart = picked_apart(order_of, given[node.name], given.get(node.inputs[1], []))
-                odd |= {order_of} if apart else set()
+        odd |= set(scattered(inputs, nodes))
         names = {name for name, given in inputs.items() if given in odd}
         readers = [node for node in nodes if names.intersection(node.inputs)]
         if any(operator_family(operation(node.target)) in (GEMM, CONVOLUTION) for node in readers):
