@@ -54,6 +54,7 @@ from inductorscope.answers.runs.diagnosis.memory_order import (
     memory_order,
     orders,
     picked_apart,
+    scattered,
 )
 from inductorscope.answers.runs.diagnosis.products import (
     chains,
@@ -89,7 +90,7 @@ from inductorscope.answers.runs.diagnosis.unread import (
     unread_gradients,
     without_backward,
 )
-from inductorscope.answers.runs.diagnosis.waiting import beside_operators, large_table
+from inductorscope.answers.runs.diagnosis.waiting import beside_operators, large_table, synchronises
 from inductorscope.answers.runs.instances import once
 from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.time.script import script_shown
@@ -527,6 +528,23 @@ def test_values_that_are_read_in_each_step_are_named(
     assert found.share < 1
 
 
+def test_one_value_that_is_read_is_a_cause_where_it_costs_much(
+    session: Session, runs: dict[str, str]
+) -> None:
+    found = evidence_of(session, runs["metrics_item"])
+    assert found.shown is not None
+    assert found.shown.breakdown is not None
+    line = found.shown.breakdown.timeline
+    assert line is not None
+    assert line.synchronising is not None
+    for part, told in (0.9, True), (0.2, False):
+        us = part * line.span_us
+        once = replace(line.synchronising, count=found.shown.by, us=us)
+        figures = replace(found.shown.breakdown, timeline=replace(line, synchronising=once))
+        reads = synchronises(replace(found, shown=replace(found.shown, breakdown=figures)))
+        assert (reads is not None and "once in each step" in reads.what) == told
+
+
 def test_recompiles_and_breaks_name_their_line_and_what_to_do(
     session: Session, runs: dict[str, str]
 ) -> None:
@@ -554,6 +572,13 @@ def test_a_break_that_torch_has_no_hint_for_is_told_what_to_write(
     hint = "Set `torch._dynamo.config.capture_scalar_outputs = True`."
     assert found.on_device  # where the host waits for each value
     assert mended(found, replace(place, advice=hint)).endswith(f"each value. Else: {hint}")
+    sizes = "Set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`."
+    looped = replace(place, advice=sizes, skipped=0)  # on a processor too: a loop branches on them
+    assert "can be sorted" in mended(found, looped)
+    found.run.device_kind = "cpu"
+    assert not found.on_device
+    assert "can be sorted" in mended(found, looped)
+    assert mended(found, replace(looped, skipped=None)) == sizes
     generator = replace(place, title="Failed to convert args/kwargs to proxy")
     assert "such as a `torch.Generator`" in mended(found, generator)
 
@@ -1291,6 +1316,21 @@ def test_inputs_that_lie_in_another_order_than_others_of_their_size_are_found() 
     assert different(found.values()) == {Order((1024, 2048), (1, 0))}
     for odd in (f"({'9' * 5000}, 2048), (1, 1024)", "(1024, 2048), (1, 2, 3)", "(, ), (, )"):
         assert orders(f"assert_size_stride(arg0_1, {odd})") == {}
+    made = {
+        "x": ("", "1024, 2048", []), "i": ("", "2048", []), "iota": ("iota", "2048", []),
+        "rolled": ("fmod", "2048", ["iota"]), "moved": ("index", "1024, 2048", ["x", "rolled"]),
+    }  # fmt: skip
+    rows = {"x": Order((1024, 2048), (0, 1))}
+
+    def picked() -> list[Order]:
+        nodes = [
+            replace(node, target=node.target.replace(".x", ".Tensor")) for node in nodes_of(made)
+        ]
+        return [*scattered(rows, nodes)]
+
+    assert picked() == []
+    made["picked"] = ("index", "1024, 2048", ["x", "i"])
+    assert picked() == [rows["x"]]
 
 
 def test_a_fix_that_costs_accuracy_still_comes_before_much_smaller_ones() -> None:
@@ -1480,9 +1520,10 @@ def test_causes_are_ranked_by_what_they_win() -> None:
     assert len(found.causes) == 3
     assert [check.text for check in found.cleared] == ["No recompiles."]
     assert not found.small
-    few = [made("small", share=0.092), made("once", share=0.9, of="compile time")]
-    assert percent(0.092) in ranked([*few]).small
-    assert not ranked([*few, made("unknown")]).small
+    small, once = made("small", share=0.092), made("once", share=0.9, of="compile time")
+    assert percent(0.092) in ranked([small]).small
+    assert not ranked([small, once]).small  # a function that is no longer compiled, perhaps
+    assert not ranked([small, made("unknown")]).small
 
 
 def test_without_a_cause_it_says_what_was_checked(foo1: Evidence) -> None:

@@ -52,7 +52,8 @@ REMEDIES = {
     "grad_mode": "Run each call in the same mode: always or never under `torch.no_grad()`. "
     "Training and evaluating need one compile each.",
     "global state": "Set it once, before the first call.",
-    "type": "Always pass the same type.",
+    "type": "Always pass the same type. A class that a function defines is another one in each "
+    "call: define it outside of the function.",
     "object": "Make it once, outside of the loop, and pass the same object in each call.",
     "wrapper": "Torch compiles different functions through this wrapper of its own; nothing is to "
     "be changed. They share one limit: `torch._dynamo.config.recompile_limit`.",

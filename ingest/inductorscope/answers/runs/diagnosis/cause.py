@@ -98,8 +98,10 @@ def ranked(found: list[Cause | Cleared]) -> Diagnosis:
 
 
 def _small(causes: list[Cause]) -> str:
+    if not causes or causes[0].of != "step" or any(cause.share is None for cause in causes):
+        return ""
     steps = [cause.share or 0.0 for cause in causes if cause.of == "step"]
-    if not steps or max(steps) >= SMALL or any(cause.share is None for cause in causes):
+    if max(steps) >= SMALL:
         return ""
     return (
         f"No cause that was found would save more than {percent(max(steps))} of a step. What "

@@ -36,14 +36,16 @@ MOSTLY = 0.3
 STARTS = 0.1
 """Part of the share of a later start that counts for the rank of a cause."""
 _ON_DATA = re.compile(r"data.dependent|\.item\(|generic_jump|dynamic control flow|scalar", re.I)
+_SIZES = "capture_dynamic_output_shape_ops"
 WITHOUT_WAITS = {
     "capture_scalar_outputs": "If the program only keeps or prints the value, keep the tensor, and "
     "read it every hundred steps: the host waits for each value.",
-    "capture_dynamic_output_shape_ops": "The host waits for each size that depends on data: "
-    "`torch.where` and masks keep the size; rows of groups, such as of experts, can be sorted and "
-    "multiplied in one batched product.",
+    _SIZES: "Avoid sizes that depend on data, for which a device waits: `torch.where` and masks "
+    "keep the size; rows of groups, such as of experts, can be sorted and multiplied in one "
+    "batched product.",
 }
-"""What to write instead of what a setting of torch includes in graphs, on a device."""
+"""What to write instead of what a setting of torch includes in graphs: on a device, and for sizes
+in a loop, which branches on them, on a processor too."""
 MOST_CHANGES = 3
 TWO_MODES = ("training", "grad_mode")
 FEWEST_RESETS = 3
@@ -184,9 +186,10 @@ def mended(evidence: Evidence, place: BreakPlace) -> str:
     branch = _branch(evidence, place.file, place.line, f"{place.title} {place.advice}")
     if branch and (place.skips or "capture_scalar_outputs" in place.advice):
         return branch  # torch's hint would only move the break to the branch
-    if evidence.on_device and not branch:  # torch's hints would keep the waits
+    if not branch:  # torch's hints would keep the waits
         for setting, instead in WITHOUT_WAITS.items():
-            if setting in place.advice:
+            anywhere = place.skips and setting == _SIZES
+            if setting in place.advice and (anywhere or evidence.on_device):
                 return f"{instead} Else: {place.advice}"
     if hints := " ".join(filter(None, (branch, place.advice))):
         return hints

@@ -87,11 +87,11 @@ FUNCTIONS = frozenset((
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logsumexp", "pow", "sin", "cos",
     "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "atan2", "erf", "erfc", "erfinv",
     "lgamma", "digamma", "sigmoid", "silu", "gelu", "mish", "softplus", "elu", "celu", "selu",
-    "logit", "_softmax", "_log_softmax", "_euclidean_dist", "native_dropout", "rand", "randn",
-    "bernoulli",
+    "sqrt", "rsqrt", "logit", "_softmax", "_log_softmax", "_euclidean_dist", "native_dropout",
+    "rand", "rand_like", "randn", "randn_like", "bernoulli",
 ))  # fmt: skip
-"""Operators that a processor computes in many instructions, how many depends on its library: a
-kernel with one is limited by neither memory nor plain arithmetic."""
+"""Operators of many instructions, how many depends on the library: on a processor, a kernel with
+one is limited by neither memory nor plain arithmetic."""
 
 
 def autotune(evidence: Evidence) -> str:
@@ -301,6 +301,12 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
     groups = {(kernel.graph, kernel.name): kernel.group for kernel in evidence.kernels}
     usual = {(ran.graph, ran.name): ran.us / (ran.mean_us or 1.0) for ran in evidence.kernels}
     tunes = bool(autotune(evidence))
+    unknown = {
+        (row.graph, row.name)
+        for row in page.kernels
+        if (not evidence.on_device or row.standing.bound == "compute")
+        and not FUNCTIONS.isdisjoint(fused_ops(row.name, FUNCTIONS))
+    }
     judged = [
         row
         for row in page.kernels
@@ -310,7 +316,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         and groups.get((row.graph, row.name)) != ATTENTION
         and "convolution_backward" not in row.name
         and (tunes or row.products is None)
-        and (evidence.on_device or not set(fused_ops(row.name, FUNCTIONS)) & FUNCTIONS)
+        and (row.graph, row.name) not in unknown
     ]
 
     def headroom(row: KernelWork) -> float:
@@ -328,8 +334,7 @@ def far_from_roof(evidence: Evidence) -> Cause | Cleared | None:
         left = [
             kernel
             for kernel in evidence.kernels
-            if "convolution_backward" in kernel.name
-            or (not evidence.on_device and set(fused_ops(kernel.name, FUNCTIONS)) & FUNCTIONS)
+            if "convolution_backward" in kernel.name or (kernel.graph, kernel.name) in unknown
         ]
         if left and left[0].us >= OVERHEAD_STANDS_OUT * step:
             why = "is a library's" if left[0].category == EXTERN else "computes functions"

@@ -78,7 +78,7 @@ class Shares(NamedTuple):
 
     whole: float
     ops: dict[str, float]
-    """Of kernels that an operator outside of every compiled region launched, the slowest first."""
+    """Of kernels that an operator outside of compiled code launched, the slowest first."""
     fuses: float
     """The part of `eager` that fuses."""
     unknown: float
@@ -170,7 +170,7 @@ def not_compiled(evidence: Evidence) -> Cause | Cleared | None:
     return Cause(
         "not compiled",
         f"{microseconds(shares.eager)} of the {microseconds(shares.whole)} that kernels take are "
-        "not compiled: eager operators outside of every compiled region launch them.",
+        "not compiled: eager operators outside of compiled code launch them.",
         "`create_block_mask` asks the rule for each pair of positions: make each mask once, before "
         "the first step, or compile it: `torch.compile(create_block_mask)`."
         if masks

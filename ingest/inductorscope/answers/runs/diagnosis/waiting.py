@@ -39,7 +39,7 @@ from inductorscope.formats.change import CUDA_GRAPHS, Change
 from inductorscope.formats.graph.fx_nodes import FxNode
 from inductorscope.formats.vocabulary import TRITON_TEMPLATE
 from inductorscope.store.tables.times import TraceKernel
-from inductorscope.units import count, microseconds, percent, plural
+from inductorscope.units import microseconds, percent, plural
 
 FEW = 10
 """Gaps of a step that one wait may have, to be called few."""
@@ -56,6 +56,8 @@ LONG_US = 5000.0
 """Gaps without any event of the host that are no pause of Python between operators."""
 OFTEN = 2
 """Times in a step that reading a value is more than the loss of a step."""
+ONCE_STANDS_OUT = 0.25
+"""Smallest share of a step that reading one value must cost: all compute a loss."""
 OFTEN_STANDS_OUT = 0.1
 """Smallest share of a step that short gaps of one reason must add up to."""
 MANY_LAUNCHES = 50
@@ -81,8 +83,8 @@ _LOADS = (
 )
 _LOADS_HERE = (
     "Load in other processes, as many as keep up if cores are idle: `DataLoader(…, num_workers={}, "
-    "persistent_workers=True)`. If the data is in memory, index a whole batch at once: "
-    "`__getitems__` of the dataset."
+    "persistent_workers=True)`. Or compute with whole arrays instead of single numbers, and if the "
+    "data is in memory, index a whole batch at once: `__getitems__` of the dataset."
 )
 MOST_WORKERS = 8
 _WORKERS = (
@@ -243,11 +245,12 @@ def synchronises(evidence: Evidence) -> Cause | None:
     times = round(wait.count / shown.by)
     lines = evidence.sampled(us)
     named = line.waits[0].kind == "blocking" if line.waits else False
-    if named or times < OFTEN or us < OFTEN_STANDS_OUT * step:
+    if named or not times or us < (OFTEN_STANDS_OUT if times >= OFTEN else ONCE_STANDS_OUT) * step:
         return None
     return Cause(
         "synchronising",
-        f"The host waits for the device {count(times)} times in each step, in `{wait.inside}`: "
+        f"The host waits for the device {'once' if times == 1 else plural(times, 'time')} in each "
+        f"step, in `{wait.inside}`: "
         f"around this the device is idle for {microseconds(us)} of {evidence.step}.",
         _BLOCKS[wait.inside],
         _at(evidence, wait),
@@ -354,7 +357,8 @@ def beside_operators(evidence: Evidence) -> Cause | None:
     if wait is not None and wait.us / shown.by >= STANDS_OUT * step:
         us, href = min(wait.us / shown.by, step), _at(evidence, wait)
         what = f"loads data in `{wait.name}`"
-        workers = min(MOST_WORKERS, ceil(us / (step - us)) if us < step else MOST_WORKERS)
+        most = min(MOST_WORKERS, evidence.run.environment.get("cores") or MOST_WORKERS)
+        workers = min(most, ceil(us / (step - us)) if us < step else most)
         fix = _WORKERS if "MultiProcessing" in wait.name else _LOADS_HERE.format(workers)
         if evidence.sampled(us, "loader"):
             fix = AGAIN["loader"][1]
@@ -605,7 +609,9 @@ def _skipped(evidence: Evidence) -> str:
 
 
 _UNSKIPPED = {
-    "mutated inputs": "Return the new value, and assign it outside of the compiled function.",
+    "mutated inputs": "Keep what is changed, such as a cache, in buffers of the module, which stay "
+    "at one address: `self.register_buffer`. Or return the new value, and assign it outside of the "
+    "compiled function.",
     "cpu device": "Keep all of its tensors on the GPU, its scalars as Python numbers.",
     "dynamic": "Pad the inputs to a few sizes.",
 }  # fmt: skip
