@@ -41,7 +41,7 @@ OWN = 0.2
 """A line of the user's own files is preferred to a line of a library, unless that takes this many
 times as long."""
 SHOWN_LINES = 2
-SHORTER = 0.7
+SHORTER = 0.9
 """A profiled step that takes a smaller part of a timed one is another step."""
 SAMPLED_LINES = 3
 SAMPLED = 0.05
