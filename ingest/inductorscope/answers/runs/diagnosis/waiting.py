@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from inductorscope import urls
+from inductorscope.analyze.compile.breaks import break_places
 from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.extern_nodes import operation
 from inductorscope.analyze.time.facts import HOST_BOUND, Wait
@@ -247,11 +248,13 @@ def synchronises(evidence: Evidence) -> Cause | None:
     named = line.waits[0].kind == "blocking" if line.waits else False
     if named or not times or us < (OFTEN_STANDS_OUT if times >= OFTEN else ONCE_STANDS_OUT) * step:
         return None
+    if times < OFTEN and evidence.story.story and break_places(evidence.story.story):
+        return None  # which a value that is read or printed makes: the cause on breaks says so
     return Cause(
         "synchronising",
         f"The host waits for the device {'once' if times == 1 else plural(times, 'time')} in each "
-        f"step, in `{wait.inside}`: "
-        f"around this the device is idle for {microseconds(us)} of {evidence.step}.",
+        f"step, in `{wait.inside}`: around this the device is idle for {microseconds(us)} of "
+        f"{evidence.step}.",
         _BLOCKS[wait.inside],
         _at(evidence, wait),
         why="Nothing is queued while the host waits, so the device runs dry until the next launch.",
