@@ -31,6 +31,10 @@ def test_kernels_that_take_longer_than_their_step_are() -> None:
     )
 
 
+def test_steps_without_compiled_code_are_not_called_faster() -> None:
+    assert labels(replace(FACTS, uncompiled=True))[0] == ("warn", "runs uncompiled")
+
+
 def test_a_disturbed_run_is_not_called_slow_nor_fast_unless_its_times_lie_apart() -> None:
     slow = replace(FACTS, compiled_ms=154.0)
     assert labels(slow)[0] == ("bad", "slower than eager")

@@ -1,11 +1,16 @@
 """Rows of a profile: the same kinds, whether key_averages or the trace says them."""
 
 import json
+import shutil
 from pathlib import Path
 
+from inductorscope.analyze.verdicts import verdicts
+from inductorscope.answers.runs.runs import facts_of
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.profiles import draft_of, read_profiles
+
+from tests.support.readings import Database
 
 DEVICE = {
     "triton_poi_fused_neg_0": "kernel",
@@ -65,3 +70,15 @@ def test_traces_of_one_name_are_profiles_of_their_own(tmp_path: Path) -> None:
     }
     assert read == {"compiled": (1.0, False), "rank1/compiled.trace.json": (2.0, True)}
     assert not notes.dropped()
+
+
+def test_steps_that_call_no_compiled_code_are_told(
+    db: Database, fixtures: Path, tmp_path: Path
+) -> None:
+    for name in ("eager", "compiled"):
+        folder, whole = tmp_path / name, fixtures / "cuda-foo1"
+        folder.mkdir()
+        shutil.copy(whole / "result.json", folder)
+        shutil.copy(whole / f"{name}.trace.json.gz", folder / "compiled.trace.json.gz")
+        told = verdicts(facts_of(db.run(db.read(folder))))[0]
+        assert (told.label == "runs uncompiled") == (name == "eager")

@@ -58,6 +58,8 @@ class Facts(msgspec.Struct, frozen=True):
     compiled_spread: Spread | None = None
     nothing_compiled: bool = False
     """Whether it was captured, and compiled nothing."""
+    uncompiled: bool = False
+    """Whether its profiled steps call no compiled code."""
     disturbed: bool = False
     """Whether other work slowed it down while it was measured."""
     reading: bool = False
@@ -98,6 +100,10 @@ def _speed(facts: Facts) -> list[Verdict]:
         return [Verdict("warn", "nothing compiled", text)]
     if not facts.eager_ms or not facts.compiled_ms:
         return []
+    if facts.uncompiled:
+        text = f"No profiled step calls compiled code: it takes {milliseconds(facts.compiled_ms)}, "
+        text += f"and {milliseconds(facts.eager_ms)} without torch.compile."
+        return [Verdict("warn", "runs uncompiled", text)]
     times = facts.eager_ms / facts.compiled_ms
     eager, compiled = facts.eager_spread, facts.compiled_spread
     if (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inductorscope.formats.border import read_as
-from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts, read_facts_file
 from inductorscope.formats.code.runnable import compiled_with
 from inductorscope.formats.vocabulary import CAPTURE, FX_RUNNABLE, RESULT
 from inductorscope.intake.files import File
@@ -82,6 +82,9 @@ def fill_run(
     run.name = run.name or _first(captured.name, result.model) or ""
     run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
+    compiled = [read for read in profiles if read.label == COMPILED and read.trace is not None]
+    if compiled and not any(read.shows_compiled_code for read in compiled):
+        run.timings["uncompiled"] = True
     _fill_environment(run, facts)
     versions = {
         "Triton": captured.triton_version or logs.first("triton_version"),

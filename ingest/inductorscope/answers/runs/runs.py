@@ -253,6 +253,7 @@ def facts_of(run: Run, busy: Busy | None = None) -> Facts:
         and run.compiled_ms is not None
         and not run.graph_count
         and run.graph_breaks is None,
+        uncompiled=bool(run.timings.get("uncompiled")),
         disturbed=bool(run.timings.get("disturbed")),
         reading=run.state == READING,
     )
