@@ -42,7 +42,7 @@ RESIDUE_US = 1e-3
 
 
 class ProfileTable(msgspec.Struct, frozen=True):
-    """One profiled execution; `time/table` has pages of its rows, kernels and events."""
+    """One profiled execution; `time/table` has pages of its rows and kernels."""
 
     id: int
     label: str
